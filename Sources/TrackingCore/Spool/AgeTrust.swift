@@ -3,12 +3,14 @@
 /// If the clock jumps ahead, all unsent records look too old. After such a jump, no record is dropped for its age until
 /// the time of a GPS or network position confirms the clock.
 public struct AgeTrust: Hashable, Sendable {
-    /// The sum of jumps ahead below which the clock stays trusted: one hour. Such jumps do not matter for ages in days.
+    /// The total time of jumps ahead from which the clock is no longer trusted: one hour. A shorter total does not
+    /// matter, because the age limit of records is counted in days.
     private static let harmless: Duration = .seconds(3600)
-    /// The maximum difference between a correct device clock and the time of a position.
+    /// The difference from the time of a received position below which the device's clock counts as correct.
     private static let tolerance = LivePosition.maximumAhead
 
-    /// The sum of the clock's jumps ahead since the clock was last trusted.
+    /// The sum of the clock's jumps ahead minus its jumps back, at least zero. It becomes zero again when a position
+    /// confirms the clock.
     private var ahead: Duration = .zero
 
     /// Makes a value that trusts the device's clock.
@@ -20,8 +22,9 @@ public struct AgeTrust: Hashable, Sendable {
     /// Registers that the clock was set: by a positive time ahead, or by a negative time back.
     public mutating func clockStepped(by step: Duration) { self.ahead = max(.zero, self.ahead + step) }
 
-    /// Compares the time of a received position with the device's wall clock. If both agree, the clock is trusted
-    /// again. Only live positions from GPS or network count, because replayed positions have times in the past.
+    /// Compares the time of a received position with the device's wall clock. If the two times agree, the clock is
+    /// trusted again. Positions from other sources than GPS or network do not count, because a replayed position can
+    /// have a time in the past.
     public mutating func moved(_ fix: Location, wall: UnixTime) {
         guard !self.isGiven, fix.source == .gps || fix.source == .network else { return }
         let difference = wall.since(fix.time).inSeconds

@@ -4,7 +4,8 @@ public struct HistoryBatch: Hashable, Sendable {
     public var id: String
     /// The stream, the numbered sequence to which the records belong.
     public var stream: StreamID
-    /// The lowest record number of the stream that the device still has in its log.
+    /// The lowest record number of the stream that the device still has in its log. If the log has no record of the
+    /// stream, it is the number after the last one.
     public var oldest: UInt64
     /// The ranges of numbers, from ``oldest`` on, whose records the device no longer has. They are in ascending order.
     public var gone: [ClosedRange<UInt64>]

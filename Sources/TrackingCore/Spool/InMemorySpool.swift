@@ -17,8 +17,8 @@ public final class InMemorySpool: SpoolStorage {
         var streams: [Stream] = []
         var values: [String: [UInt8]] = [:]
         var quarantine: [QuarantinedRecord] = []
-        /// The identities (time and content) of the records that came from other sources, for each trackable. With each
-        /// identity is the time at which it was added; the oldest comes first.
+        /// The mark (identity by time and content) and the name of each record that came from another source, by
+        /// trackable. `added` is the time at which the mark was stored. The oldest mark comes first.
         var marks: [TrackableID: [(mark: RecordMark, name: RecordName, added: UnixTime)]] = [:]
         var nextPlace: Int64 = 1
         var failure: TrackingError?

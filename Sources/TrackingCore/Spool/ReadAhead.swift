@@ -4,8 +4,8 @@ struct ReadAhead: Hashable, Sendable {
     let stream: StreamID
     /// The number of the ``RecordQuery``, the read request, whose result has not arrived; `nil` when there is none.
     var question: UInt64?
-    /// The records that were read, in the order in which they are to be sent. Each chunk is the result of one
-    /// ``RecordQuery``.
+    /// The records that were read and have not been put into a batch, in the order in which they are to be sent. Each
+    /// chunk contains the results of one or more read requests.
     private var chunks: [SpoolRecords] = []
 
     init(of stream: StreamID) { self.stream = stream }
@@ -29,8 +29,9 @@ struct ReadAhead: Hashable, Sendable {
     /// Returns `true` when the records that were read fill a batch of `count` records or `bytes` bytes.
     func isFull(_ count: Int, _ bytes: Int) -> Bool { self.count >= count || self.byteCount > bytes }
 
-    /// Removes and returns the records for the next batch. They must be the lowest ones of `ready`. If the records that
-    /// were read no longer are, discards them and returns none.
+    /// Removes and returns the records for the next batch, out of the records that were read. A batch must begin with
+    /// the lowest numbers of `ready`. If the records that were read do not contain these numbers, the function discards
+    /// all of them and returns none.
     ///
     /// - Parameters:
     ///   - ready: The numbers of the records that may be sent now.

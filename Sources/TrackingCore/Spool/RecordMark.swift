@@ -28,11 +28,11 @@ public struct RecordMark: Hashable, Sendable {
     /// The age beyond which a log may forget a mark: 90 days. A younger mark is forgotten only if its trackable has
     /// more than ``maximumCount`` marks.
     public static let maximumAge = Duration.seconds(90 * 86_400)
-    /// The number of the newest marks of one trackable that a log remembers: 1,000,000. Marks older than ``maximumAge``
-    /// may be forgotten even so.
+    /// The number of a trackable's newest marks that a log remembers: 1,000,000. The log may forget one of them only
+    /// when the mark is older than ``maximumAge``.
     public static let maximumCount = 1_000_000
-    /// The number of marks above ``maximumCount`` that a trackable may have. When it is reached, that many of the
-    /// oldest marks are removed together.
+    /// The number of marks by which a trackable may exceed ``maximumCount``: 10,000. When a trackable exceeds it by
+    /// that number, the log removes the trackable's 10,000 oldest marks together.
     public static let slack = 10_000
 
     /// Makes the mark of a record from its time and digest.

@@ -2,14 +2,14 @@
 public struct RecordQuery: Hashable, Sendable {
     /// The number of the request. The result contains the same number.
     public var number: UInt64
-    /// The stream of the records.
+    /// The stream whose records are read.
     public var stream: StreamID
     /// The numbers of the records to read.
     public var seqs: SeqSet
     /// The maximum number of payload bytes to read. At least one record is read, even if it is larger.
     public var maximumBytes: Int
 
-    /// Makes a read request.
+    /// Makes a request to read records from the device's log.
     public init(number: UInt64, stream: StreamID, seqs: SeqSet, maximumBytes: Int) {
         self.number = number
         self.stream = stream

@@ -1,11 +1,13 @@
-/// The answers of recorders about one stream, while they have not acknowledged all its records.
+/// The times and counts that show if the recorders respond to the records of one stream. They matter while the
+/// recorders have not acknowledged all records of the stream.
 struct RecorderAnswers: Hashable, Sendable {
     /// The time at which a recorder last answered; `nil` before the first answer.
     private var last: MonotonicTime?
-    /// The number of batches sent again since the last answer of a recorder. A batch is sent again so that a recorder
-    /// answers it.
+    /// The number of probes since a recorder last answered. A probe is an old batch that is sent again only to get an
+    /// answer from a recorder.
     private(set) var unansweredProbes = 0
-    /// `true` from a reconnection until a recorder answers.
+    /// `true` from a reconnection to the broker until a recorder answers. Stays `false` if the recorders were silent
+    /// before the reconnection.
     private(set) var isReopened = false
 
     /// Returns `true` when a recorder answered at the given time or later.
@@ -18,13 +20,13 @@ struct RecorderAnswers: Hashable, Sendable {
         self.isReopened = false
     }
 
-    /// Registers that a batch was sent again, so that a recorder answers it.
+    /// Registers a probe: an old batch was sent again to get an answer from a recorder.
     mutating func probed() { self.unansweredProbes += 1 }
 
     /// Registers a reconnection to the broker.
     ///
-    /// - Returns: `true` when the recorders had answered all batches that were sent again for an answer. Otherwise
-    ///   returns `false` and changes nothing.
+    /// - Returns: `true` when no probe, a batch sent again to get an answer, is unanswered. With an unanswered probe,
+    ///   the recorders are silent: the function returns `false` and changes nothing.
     mutating func reopened() -> Bool {
         guard self.unansweredProbes == 0 else { return false }
         self.isReopened = true

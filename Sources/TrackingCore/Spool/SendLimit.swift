@@ -4,7 +4,7 @@
 /// After each rejection, more accepted messages are needed before it grows. A size limit of the broker is therefore
 /// found without failing again and again.
 package struct SendLimit: Hashable, Sendable {
-    /// The number of records that ``current`` never exceeds.
+    /// The highest value of ``current``, in records.
     let maximum: Int
     /// The maximum number of records that the next message may contain.
     package private(set) var current: Int
@@ -21,7 +21,8 @@ package struct SendLimit: Hashable, Sendable {
         self.current = maximum
     }
 
-    /// Registers that the broker accepted a message. After enough of them, the limit doubles.
+    /// Registers that the broker accepted a message. After enough accepted messages, the limit doubles, up to
+    /// ``maximum``.
     package mutating func taken() {
         guard self.current < self.maximum else { return }
         self.successes += 1
@@ -38,7 +39,7 @@ package struct SendLimit: Hashable, Sendable {
         self.successes = 0
     }
 
-    /// Sets the number of accepted messages that are needed before the limit grows back to 1. This is for a rejection
-    /// that was not caused by the size of the message.
+    /// Registers that the size of the message did not cause the last rejection. From now on, one accepted message is
+    /// enough for the limit to grow.
     package mutating func acquitted() { self.patience = 1 }
 }

@@ -5,8 +5,8 @@ public struct SpoolLimits: Hashable, Sendable {
     public var maximumCount: Int?
     /// The maximum number of payload bytes, ≥ 0; `nil` for no limit.
     public var maximumBytes: Int?
-    /// The maximum age of a record; `nil` for no limit. A record with an implausible time (before 2001 or in the
-    /// future) is dropped for its age only together with a newer record that is too old.
+    /// The maximum age of a record; `nil` for no limit. A record whose time is implausible (before 2001 or in the
+    /// future) has no known age. It is dropped when a record that was appended later is too old.
     public var maximumAge: Duration?
 
     /// Makes the limits of a log; `nil` means no limit.
@@ -25,7 +25,7 @@ public struct SpoolSummary: Hashable, Sendable {
     public var dropped: Int
     /// The number of quarantined records in the log: records set aside because they can never be accepted.
     public var quarantined: Int
-    /// The place, in the order of appending, of the record that was appended last; 0 for a log without any.
+    /// The place, in the order of appending, of the record that was appended last; 0 if no record was ever appended.
     public var lastPlace: Int64
 
     /// The number and size of the records of all trackables together.
@@ -68,7 +68,7 @@ public struct SpoolAmount: Hashable, Sendable {
         self.oldest = oldest
     }
 
-    /// Adds the numbers and the size of another value to this one.
+    /// Adds the numbers and the size of another value to this one. The earlier of the two ``oldest`` times remains.
     public mutating func add(_ other: SpoolAmount) {
         self.points += other.points
         self.trips += other.trips

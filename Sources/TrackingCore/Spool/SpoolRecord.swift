@@ -2,11 +2,11 @@
 public struct SpoolRecord: Hashable, Sendable {
     /// The kind of a record. The log's files contain the raw values.
     public enum Kind: UInt8, Hashable, Sendable, CaseIterable {
-        /// A recorded point, encoded as a GeoJSON Feature.
+        /// The record is a recorded point, encoded as a GeoJSON Feature.
         case point = 0
-        /// A version of a trip.
+        /// The record is a version of a trip, encoded as JSON.
         case trip = 1
-        /// An event.
+        /// The record is an event, encoded as JSON.
         case event = 2
     }
 
@@ -14,7 +14,7 @@ public struct SpoolRecord: Hashable, Sendable {
     public var seq: UInt64
     /// The time of the point, trip or event. The order of records does not depend on it but on ``seq``.
     public var time: UnixTime
-    /// The kind of the record.
+    /// The kind of the record: point, trip or event.
     public var kind: Kind
     /// The id of the trip that the record belongs to; `nil` for none.
     public var tripID: String?

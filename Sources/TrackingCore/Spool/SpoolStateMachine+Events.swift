@@ -50,8 +50,8 @@ extension SpoolStateMachine {
         if case .waiting = self.phase { self.phase = .idle }
     }
 
-    /// Handles that a record was quarantined: set aside in the log for good. It no longer belongs to its stream. The
-    /// recorders will be informed that its number is gone.
+    /// Handles that a record was quarantined: set aside in the log, because the broker can never accept it. The record
+    /// no longer belongs to its stream. The recorders will be informed that its number is gone.
     public mutating func setAside(_ seq: UInt64, of stream: StreamID, now: MonotonicTime) -> [Action] {
         self.rejection.quarantined += 1
         if let place = self.place(of: stream) {
@@ -63,8 +63,8 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// Handles that a record could not be quarantined. If the record is still in its stream, this is tried again after
-    /// a wait. Otherwise sending continues.
+    /// Handles that a record could not be quarantined (set aside in the log). If the record is still in its stream, the
+    /// quarantine is tried again after a wait. Otherwise sending continues.
     public mutating func setAsideFailed(_ seq: UInt64, of stream: StreamID, now: MonotonicTime) -> [Action] {
         let name = RecordName(stream: stream, seq: seq)
         guard self.rejection.record?.name == name, self.phase == .settingAside else { return [] }
@@ -236,8 +236,9 @@ extension SpoolStateMachine {
         return actions + self.progress(now: now)
     }
 
-    /// Returns `true` when the acknowledgements of this recorder count. If the configuration names recorders, only
-    /// those count. Otherwise any recorder counts, up to a maximum number, if an acknowledgement is required at all.
+    /// Returns `true` when the acknowledgements of this recorder count. If the configuration names recorders, only the
+    /// named recorders count. Otherwise any recorder counts, up to a maximum number of recorders. If the configuration
+    /// requires no recorder's acknowledgement, no recorder counts.
     private func counts(_ recorder: ClientID) -> Bool {
         guard self.configuration.recorders.isEmpty else { return self.configuration.recorders.contains(recorder) }
         guard self.configuration.unnamedRecorder != .none else { return false }
@@ -245,8 +246,8 @@ extension SpoolStateMachine {
             || max(self.recorders.acknowledged.count, self.recorders.answering.count) < Self.maximumUnnamedRecorders
     }
 
-    /// Handles that a recorder proved to be running. Records that it has not acknowledged after a wait may have been
-    /// lost on their way to it. They are therefore sent again.
+    /// Handles that a recorder proved to be running. The records that the recorder has not acknowledged may have been
+    /// lost on the way. They are sent again if the recorder does not acknowledge them within a wait that begins now.
     private mutating func recorderAnswered(_ recorder: ClientID, now: MonotonicTime) {
         let isNew = self.recorders.answering.insert(recorder).inserted
         let isUnnamed = self.configuration.recorders.isEmpty
@@ -313,8 +314,8 @@ extension SpoolStateMachine {
         self.streams[place].probe(self.limit.current, stalls: stalls, now: now, wait: wait)
     }
 
-    /// Sends one batch of unsent records now, even if it is not full. If a batch is in flight already, no other one is
-    /// sent.
+    /// Publishes one batch of unsent records now, even if the batch is not full. If an earlier batch is still
+    /// unanswered by the broker, no further batch is published.
     public mutating func sendNow(now: MonotonicTime) -> [Action] {
         switch self.phase {
         case .inFlight:
@@ -347,8 +348,8 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// Stops automatic sending. Records remain in the log until ``released(through:now:)``, unless the user requests to
-    /// send them.
+    /// Stops automatic sending. Records remain in the log until ``released(through:now:)`` resumes it. If the user
+    /// requests to send records, they are sent nevertheless.
     public mutating func held() { self.isHeld = true }
 
     /// Resumes automatic sending, which ``held()`` stopped. Records of the current stream up to number `seq`, and all

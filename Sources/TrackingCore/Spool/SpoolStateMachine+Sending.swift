@@ -25,8 +25,8 @@ extension SpoolStateMachine {
         return actions
     }
 
-    /// Returns the stream and the record numbers of the next batch. They come from the oldest stream that has records
-    /// to be sent now. `nil` when there are none.
+    /// Returns the stream and the record numbers of the next batch; `nil` when no record is to be sent now. The stream
+    /// is the oldest one that has records to be sent now.
     private func nextBatch(now: MonotonicTime) -> (stream: StreamID, seqs: SeqSet)? {
         for stream in self.sendableStreams {
             let ready = stream.ready
@@ -78,8 +78,8 @@ extension SpoolStateMachine {
         self.streams[place].batched(records.seqs)
     }
 
-    /// Requests to read the records of the next batches while a batch is in flight. This is done only for full batches
-    /// that may be sent without a further wait.
+    /// Requests to read the records of the next batches from the log, while an earlier batch is unanswered. It reads
+    /// ahead only if the records fill at least one batch, and if that batch may follow at once.
     private mutating func readAhead(of attempt: Attempt) -> [Action] {
         guard !self.isReading, let place = self.place(of: attempt.stream) else { return [] }
         let full = self.limit.current
@@ -107,8 +107,8 @@ extension SpoolStateMachine {
         ]
     }
 
-    /// Returns `true` when records of the stream, from number `first` on, may be sent now. Either the user requested
-    /// it, or sending is automatic.
+    /// Returns `true` when the user's settings or requests permit to send the records of the stream now, from number
+    /// `first` on. Either the user requested to send them, or sending is automatic.
     func mayGo(from first: UInt64?, of stream: SpoolStream) -> Bool {
         if self.isOneBatchUrgent || first ?? .max <= stream.urgentThrough { return true }
         return !self.isHeld && self.configuration.batchWindow != nil
@@ -300,8 +300,8 @@ extension SpoolStateMachine {
         return done.map { .forget($0.id) }
     }
 
-    /// Returns the action that publishes the number of dropped records as an event. This happens only while connected,
-    /// and once for each outage, a time without a connection.
+    /// Returns the action that publishes the number of dropped records as an event; no action while disconnected or
+    /// when no report is due. At most one report follows from one loss of the connection to the next.
     private mutating func reportDropped() -> [Action] {
         guard self.isOpen, let count = self.losses.takeReport() else { return [] }
         return [.reportDropped(count)]

@@ -61,8 +61,8 @@ public struct SpoolStateMachine: Sendable {
         case publish(HistoryBatch)
         /// Remove these records of a stream from the log, because they are stored safely elsewhere.
         case remove(StreamID, SeqSet)
-        /// Remember that the broker acknowledged these records. They remain in the log for a recorder that may be
-        /// started later.
+        /// Treat these records as safe, because the broker acknowledged them. They nevertheless remain in the log for a
+        /// recorder that may be started later.
         case taken(StreamID, SeqSet)
         /// Quarantine this record, that is, set it aside in the log with the reason. Then call ``setAside(_:of:now:)``
         /// or ``setAsideFailed(_:of:now:)``.
@@ -91,8 +91,8 @@ public struct SpoolStateMachine: Sendable {
         /// A record that the broker rejected is being quarantined (set aside in the log). No batch is sent until that
         /// is done. Can transition to: `idle`, `waiting`.
         case settingAside
-        /// A step failed, for example because the broker rejected the batch. It is repeated after a wait. Can
-        /// transition to: `idle`, `inFlight`.
+        /// Sending failed, for example because the broker rejected the batch or the log could not be read. After a wait
+        /// until the time `until`, it is tried again. Can transition to: `idle`, `inFlight`.
         case waiting(until: MonotonicTime)
     }
 
@@ -125,11 +125,12 @@ public struct SpoolStateMachine: Sendable {
     struct Connection: Hashable, Sendable {
         /// `true` while batches may be sent over the connection.
         var isOpen = false
-        /// `true` when batches could be sent on an earlier connection.
+        /// `true` after a connection was opened for sending batches for the first time.
         var wasOpened = false
         /// `true` when a record may have been published since the log was opened.
         var mayHavePublished = false
-        /// `true` when the broker accepted an empty test batch on this connection, so that it permits the topic.
+        /// `true` when the broker accepted an empty test batch on this connection, which proves that the broker permits
+        /// the topic.
         var isTopicAllowed = false
     }
 
@@ -163,14 +164,17 @@ public struct SpoolStateMachine: Sendable {
 
     /// The records that were dropped because the log exceeded its limits.
     struct Losses: Sendable {
-        /// The state of reporting dropped records. They are reported once for each outage, a time without a connection.
+        /// The state of reporting dropped records. At most one report is made in each reporting period. A period ends
+        /// when the connection is lost or the last record in the log has become safe.
         enum Report: Hashable, Sendable {
-            /// No record was dropped in the current outage. Can transition to: `unreported`.
+            /// No record was dropped in the current reporting period. Can transition to: `unreported`.
             case none
-            /// Records were dropped, and that is not reported yet. Can transition to: `reported`.
+            /// Records were dropped in the current reporting period, and no report was made yet. Can transition to:
+            /// `reported`.
             case unreported
-            /// The dropped records were reported. Records dropped from now on are included in the next report. Can
-            /// transition to: `none`, when the connection is lost again or all records are sent.
+            /// The report of the current period was made. Records that are dropped from now on are counted for the next
+            /// report. Can transition to: `none`, when the connection is lost again or the last record in the log has
+            /// become safe.
             case reported
         }
 
@@ -187,8 +191,8 @@ public struct SpoolStateMachine: Sendable {
             if count > 0, self.report == .none { self.report = .unreported }
         }
 
-        /// Returns the number of dropped records to report now; `nil` when no report is due. Only one report follows in
-        /// each outage.
+        /// Returns the number of dropped records to report now, and marks them as reported; `nil` when no report is
+        /// due. At most one report is due in each reporting period.
         mutating func takeReport() -> Int? {
             guard self.report == .unreported else { return nil }
             defer { self.unreported = 0 }
@@ -196,17 +200,19 @@ public struct SpoolStateMachine: Sendable {
             return self.unreported
         }
 
-        /// Begins a new reporting period, in which dropped records are reported again.
+        /// Begins a new reporting period, if a report was made in the current one. The next dropped record then causes
+        /// another report.
         mutating func outageEnded() { if self.report == .reported { self.report = .none } }
     }
 
-    /// The number of connections lost in a row with the same batch in flight after which the batch counts as rejected
-    /// by the broker: 3. See `protocol.md`, "A refusal may look like success".
+    /// The number of connections that must break in a row while the same batch is in flight: 3. The batch then counts
+    /// as rejected by the broker. See `protocol.md`, "A refusal may look like success".
     static let maximumDisconnections = 3
     /// The longest wait before a batch is sent again to recorders that do not answer: one hour.
     static let longestSilence: Duration = .seconds(3600)
-    /// The time for which records wait for an acknowledgement after a reconnection, or after the first message of a
-    /// recorder that is not named: 2 s. Then they are sent again, because the broker may have lost them.
+    /// The time for which records wait for a recorder's acknowledgement after a reconnection: 2 s. Then they are sent
+    /// again, because the broker may have lost them. The time also applies after the first message of a recorder that
+    /// the configuration does not name.
     static let reopenedWait: Duration = .seconds(2)
     /// The maximum number of recorders whose acknowledgements count while the configuration names none.
     static let maximumUnnamedRecorders = 16
@@ -239,7 +245,7 @@ public struct SpoolStateMachine: Sendable {
     /// recorders acknowledged it; without required recorders, when the broker did.
     public internal(set) var done = 0
 
-    /// Makes a value for the sending of one trackable's records, after the log was opened.
+    /// Makes the state machine that sends the records of one trackable, after the device's log was opened.
     ///
     /// - Parameters:
     ///   - configuration: The user's settings.
@@ -294,8 +300,8 @@ public struct SpoolStateMachine: Sendable {
 
     /// The number of the trackable's records in the log.
     public var queued: Int { self.streams.reduce(0) { $0 + $1.stored.count } }
-    /// The number of the trackable's records in the log that the broker has not acknowledged. After a restart, the
-    /// earlier acknowledgements of the broker are unknown.
+    /// The number of the trackable's records in the log that still have to be sent to the broker. After a restart, all
+    /// records count as unsent, or as acknowledged by the broker if the recorder may be started later.
     public var unsent: Int { self.streams.reduce(0) { $0 + $1.pending.count } }
     /// The trackable's streams in the log, oldest first.
     public var contents: [StoredStream] {
@@ -307,7 +313,7 @@ public struct SpoolStateMachine: Sendable {
         self.streams.first { $0.id == name.stream }?.stored.contains(name.seq) ?? false
     }
 
-    /// Returns `true` while the record with this name is not safe yet, so that a caller that waits for that must
+    /// Returns `true` while the record with this name is not safe yet, so that a caller that waits for its safety must
     /// continue to wait. A record is safe when the required recorders have acknowledged it. If the recorder may be
     /// started later, the broker's acknowledgement is enough.
     public func isAwaited(_ name: RecordName) -> Bool {
@@ -329,11 +335,12 @@ public struct SpoolStateMachine: Sendable {
     /// The number of records in the batch that the broker has not answered; `nil` when there is no such batch.
     public var inFlight: Int? { self.phase == .inFlight(isProbe: false) ? self.attempt?.records.count : nil }
 
-    /// `true` while a batch is being prepared, is unanswered, or waits to be sent again.
+    /// `true` while a batch is being prepared, is unanswered, or waits to be sent again, or while a record is being
+    /// quarantined.
     public var isUnderWay: Bool { self.phase != .idle || self.attempt != nil || self.isReading }
 
-    /// `true` when the recorders must still be informed of lost records or of the end of a stream, and this need not
-    /// wait.
+    /// `true` when the recorders must still be informed of lost records or of the end of a stream, and no wait before
+    /// sending again is running.
     public var owesDeclaration: Bool {
         if case .waiting = self.phase { return false }
         return self.streams.contains(where: \.needsDeclaration)

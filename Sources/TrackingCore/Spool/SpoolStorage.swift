@@ -145,14 +145,16 @@ extension SpoolStorage {
     /// Does nothing. This default implementation of erasing is for a log in memory, which leaves nothing on a disk.
     public func erase(_ trackable: TrackableID, before time: UnixTime?) async throws(TrackingError) {}
 
-    /// Appends records while the clock is reliable. See ``append(_:state:now:knowsAges:)``.
+    /// Appends records when the caller knows that the wall clock `now` is reliable. See
+    /// ``append(_:state:now:knowsAges:)``.
     public func append(
         _ records: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime
     ) async throws(TrackingError) {
         try await self.append(records, state: state, now: now, knowsAges: true)
     }
 
-    /// Appends records that have no marks, so that no time is needed. See ``append(_:state:now:knowsAges:)``.
+    /// Appends records that have no marks. The log needs the wall clock only for marks, so that no clock is passed. See
+    /// ``append(_:state:now:knowsAges:)``.
     public func append(_ records: [SpoolEntry], state: [String: [UInt8]?] = [:]) async throws(TrackingError) {
         try await self.append(records, state: state, now: UnixTime(0), knowsAges: false)
     }
@@ -164,7 +166,7 @@ public struct SpoolEntry: Hashable, Sendable {
     public var trackable: TrackableID
     /// The stream, the numbered sequence to which the record belongs.
     public var stream: StreamID
-    /// The record itself.
+    /// The record, with its number but without its trackable and stream.
     public var record: SpoolRecord
     /// The mark, the identity by time and content, that shows if the same record is received again. `nil` for a record
     /// without a mark, and for every record that was read from the log.
@@ -204,7 +206,7 @@ public struct SpoolPart: Hashable, Sendable {
     public var trackable: TrackableID
     /// The stream, the numbered sequence to which the records belong.
     public var stream: StreamID
-    /// The numbers of the records.
+    /// The numbers of the records in their stream.
     public var seqs: SeqSet
 
     /// Makes a value that identifies records of one stream.
@@ -235,7 +237,8 @@ public struct SpoolContents: Hashable, Sendable {
     public var trackables: [TrackableID: Trackable]
     /// The small values that the publisher stored in the log, by name.
     public var state: [String: [UInt8]]
-    /// The result of recovering a damaged log; `nil` when the log was not damaged or could not be recovered.
+    /// The result of recovering a damaged log; `nil` when the log was not damaged, or when it was damaged and could not
+    /// be recovered.
     public var salvage: SpoolSalvage?
     /// A description of the damage, if a damaged log is in use because the disk space does not suffice to recover it.
     /// Otherwise `nil`.
@@ -261,8 +264,8 @@ public struct SpoolSalvage: Hashable, Sendable {
     public var reason: String
     /// The number of records that were recovered.
     public var count: Int
-    /// The record numbers that were not recovered, between the oldest and the last known number. Some of these records
-    /// may have been sent before the damage.
+    /// The record numbers of each stream that were not recovered, between the oldest and the last known number of the
+    /// stream. Some of these records may have been sent before the damage.
     public var missing: [SpoolPart]
     /// The number of records whose stream is unknown. They were not recovered and exist only in the damaged file.
     public var orphans: Int

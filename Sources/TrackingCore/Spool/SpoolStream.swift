@@ -21,16 +21,19 @@ struct SpoolStream: Hashable, Sendable {
     let id: StreamID
     /// The numbers of the stream's records that are in the log.
     private(set) var stored: SeqSet
-    /// The numbers of the records in the log that the broker is not known to have acknowledged. They have to be sent.
+    /// The numbers of the records in the log that have to be sent: the broker has not acknowledged them, or they must
+    /// be sent again.
     private(set) var pending: SeqSet
     /// The records that the broker has acknowledged but that still wait for a recorder, in groups by batch.
     private var taken: [Taken] = []
     /// The batches that are to be sent again. Their records are also in ``pending``.
     private(set) var repeats: [Repeat] = []
-    /// The highest number that may be sent while no recorder answers. It is the last number that the broker had
-    /// acknowledged when this silence was noticed. `nil` while the recorders answer.
+    /// The highest record number that may be sent while the recorders are silent; `nil` while the recorders answer.
+    /// Records above this number wait. It is the last number that the broker had acknowledged when the silence was
+    /// noticed.
     private(set) var stalledThrough: UInt64?
-    /// The answers of the recorders that have not acknowledged all records of this stream.
+    /// The times and counts that show if recorders respond, while they have not acknowledged all records of this
+    /// stream.
     private(set) var answers = RecorderAnswers()
     /// The time since which records have waited for the recorders without any new acknowledgement; `nil` when no record
     /// waits.
@@ -73,8 +76,8 @@ struct SpoolStream: Hashable, Sendable {
         var seqs: SeqSet
     }
 
-    /// The maximum number of acknowledged batches whose ids are remembered. The records of further batches get a new
-    /// batch id when they are sent again.
+    /// The maximum number of batches whose ids are remembered after the broker acknowledged them. The records of
+    /// further batches get a new batch id when they are sent again.
     static let maximumTaken = 1_000
 
     static func == (left: Self, right: Self) -> Bool {
@@ -109,7 +112,8 @@ struct SpoolStream: Hashable, Sendable {
     }
 
     /// Returns the record numbers of the next batch, at most `maximum` of them, and its batch id. The id is `nil` for a
-    /// new batch. A batch that is sent again keeps its id and contains no other records than before.
+    /// new batch. A batch that is sent again keeps its id and contains no other records than before. If it has more
+    /// than `maximum` records, it is divided into new batches.
     func next(_ maximum: Int) -> (seqs: SeqSet, batch: String?) {
         let ready = self.ready
         guard let first = ready.first, !self.repeats.isEmpty else { return (ready.prefix(maximum), nil) }
@@ -201,8 +205,8 @@ struct SpoolStream: Hashable, Sendable {
     }
 
     /// Handles a reconnection to the broker. The broker may have lost records or acknowledgements with the previous
-    /// connection. Therefore, records that wait for a recorder are sent again already after `wait`. This does not apply
-    /// if no recorder answered on the previous connection.
+    /// connection. Therefore, records that wait for a recorder are sent again already after `wait`. Nothing changes
+    /// while a batch that was sent again to get a recorder's answer is unanswered.
     mutating func reopened(now: MonotonicTime, wait: Duration) {
         guard self.answers.reopened() else { return }
         let end = now.advanced(by: wait)
@@ -225,8 +229,8 @@ struct SpoolStream: Hashable, Sendable {
         }
     }
 
-    /// Chooses records to be sent again: their wait for an acknowledgement is over, although a recorder has answered
-    /// since they were sent.
+    /// Marks certain records to be sent again: the recorders have not acknowledged them in time, although a recorder
+    /// has answered since the broker acknowledged them.
     mutating func resend(now: MonotonicTime) {
         let due = self.taken.prefix { $0.until <= now && self.answers.hasAnswered(since: $0.since) }
         guard !due.isEmpty else { return }
@@ -237,8 +241,8 @@ struct SpoolStream: Hashable, Sendable {
         }
     }
 
-    /// Chooses only the oldest unacknowledged batch to be sent again, because the recorders do not answer. A recorder
-    /// that runs again will answer it.
+    /// Marks only the oldest batch that no recorder acknowledged to be sent again, because the recorders do not answer.
+    /// A recorder that runs again will answer the batch.
     ///
     /// - Parameters:
     ///   - count: The maximum number of records to send again, if the oldest ones were not sent in a batch.
@@ -265,15 +269,15 @@ struct SpoolStream: Hashable, Sendable {
         self.sendAgain(first, of: oldest.batch, now: now)
     }
 
-    /// Stops waiting for recorders that do not answer. All records that they have not acknowledged are sent again,
-    /// before newer ones.
+    /// Ends the wait for silent recorders, if there is one. All records that the recorders have not acknowledged are
+    /// sent again, before newer ones.
     mutating func endStall(now: MonotonicTime) {
         guard self.stalledThrough != nil else { return }
         self.stalledThrough = nil
         self.sendAgain(above: 0, now: now)
     }
 
-    /// Chooses all records above number `seq` that are still in the log to be sent again.
+    /// Marks all records that are still in the log and have a number above `seq`. They will be sent again.
     mutating func sendAgain(above seq: UInt64, now: MonotonicTime) {
         let taken = self.taken
         self.taken = []
@@ -286,8 +290,8 @@ struct SpoolStream: Hashable, Sendable {
         self.sendAgain(self.stored.from(seq + 1), of: nil, now: now)
     }
 
-    /// Chooses those of the given records that are still in the log to be sent again. If `batch` is given, they are
-    /// sent under that batch id.
+    /// Marks the given records to be sent again, unless they have left the log. If `batch` is given, they are sent
+    /// under that batch id.
     private mutating func sendAgain(_ seqs: SeqSet, of batch: String?, now: MonotonicTime) {
         let there = seqs.intersection(self.stored)
         guard !there.isEmpty else { return }

@@ -1,7 +1,7 @@
 /// Decides which records are dropped so that a device's log is within its limits. The caller passes the records one by
 /// one, the oldest first.
 package struct SpoolTrimming {
-    /// The decision about the record that was passed.
+    /// The decision about one record of the log: to drop it, to keep it, or to decide with a later record.
     package enum Verdict: Hashable, Sendable {
         /// Drop this record and all records before it.
         case goes

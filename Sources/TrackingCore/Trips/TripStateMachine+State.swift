@@ -1,9 +1,9 @@
 extension TripStateMachine {
     /// Returns the state of the trip in progress as JSON; `nil` without a trip in progress.
     ///
-    /// The caller stores this state, so that the trip can continue after a restart of the program. It stores the state
+    /// The caller stores this state, so that the trip can continue after a restart of the program. The caller does so
     /// in the same transaction as each recorded point and each version of the trip. In a transaction with several of
-    /// them, it stores the state once, at the end.
+    /// them, the caller stores the state once, at the end.
     public func encoded(at moment: Moment) -> [UInt8]? {
         guard let journey = self.journey else { return nil }
         let trip = Self.updated(journey, at: moment)
@@ -23,8 +23,8 @@ extension TripStateMachine {
 
     /// Resumes the trip that was in progress when the program ended.
     ///
-    /// The time without the running program counts as part of the trip's duration, measured by the device's clock. If
-    /// that clock was set back, or set for the first time meanwhile, this time does not count.
+    /// The time during which the program did not run counts as part of the trip's duration, measured by the device's
+    /// clock. If the clock was set back or set for the first time meanwhile, this time does not count.
     ///
     /// - Parameters:
     ///   - bytes: The stored state.

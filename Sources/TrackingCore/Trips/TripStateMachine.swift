@@ -1,19 +1,19 @@
 /// A state machine that begins, measures and ends the trips of one trackable (`docs/reference/capture.md`, "Trips").
 ///
 /// Each change produces a new version of the trip, a complete copy with the new values. The caller records and
-/// publishes the version. `next` is the stream and number that the next record will have in the device's log. A
-/// returned version has this name.
+/// publishes the version. In each call, `next` is the stream and number that the next record will have in the device's
+/// log. A version that the call returns has this stream and number.
 ///
-/// The caller gives every fix to ``moved(_:at:next:)``, and only recorded fixes to ``recorded(_:at:next:)``. It applies
-/// the privacy zones before.
+/// The caller applies the privacy zones to each fix. Then it gives every fix to ``moved(_:at:next:)``, and only
+/// recorded fixes to ``recorded(_:at:next:)``.
 public struct TripStateMachine: Hashable, Sendable {
     /// A new version of a trip, with its cause.
     public enum Change: Hashable, Sendable {
-        /// The trip began.
+        /// The first version of a trip that has begun.
         case started(Trip)
-        /// The trip continues, with a new distance, duration and location.
+        /// A further version of a trip in progress, with a new distance, duration and location.
         case progressed(Trip)
-        /// The trip ended.
+        /// The last version of a trip, which has ended.
         case ended(Trip)
 
         /// The new version of the trip.
@@ -50,7 +50,7 @@ public struct TripStateMachine: Hashable, Sendable {
         var startedNow: MonotonicTime
         var lastVersion: MonotonicTime
         var lastFix: MonotonicTime
-        /// `true` when a point was added since the last version.
+        /// `true` when a point was added to the trip since the last version of the trip was made.
         var hasNews = false
     }
 
@@ -102,7 +102,7 @@ public struct TripStateMachine: Hashable, Sendable {
     /// Returns the trip in progress with its current distance, duration and location; `nil` without one.
     public func status(at moment: Moment) -> Trip? { self.journey.map { Self.updated($0, at: moment) } }
 
-    /// The time at which the caller must call ``timerFired(at:next:)``; `nil` for never.
+    /// The time at which the caller must call ``timerFired(at:next:)``; `nil` when the machine waits for no time.
     public var nextDeadline: MonotonicTime? {
         guard let journey = self.journey else { return nil }
         let version = journey.hasNews ? journey.lastVersion.advanced(by: Self.cadence) : nil
@@ -154,7 +154,7 @@ public struct TripStateMachine: Hashable, Sendable {
     }
 
     /// Adds a recorded point to the distance and location of the trip in progress. The point must have the trip id of
-    /// ``current``.
+    /// ``current``. Predicted points and points with an accuracy of ``worstAccuracy`` or worse are ignored.
     ///
     /// - Returns: A new version of the trip if ``cadence`` has passed since the last version; otherwise `nil`.
     public mutating func recorded(_ point: Location, at moment: Moment, next: RecordName) -> Change? {

@@ -1,8 +1,8 @@
 /// An instruction to a publisher, from an operator through the broker or from a person at the device. Its MQTT topic is
 /// `command`.
 public struct Command: Hashable, Sendable {
-    /// The command's id, a random UUID of 1 to 64 bytes. The publisher's answer contains the same id. The publisher
-    /// executes each id only once.
+    /// The command's id: a random UUID, or any other text of 1 to 64 bytes. The publisher's answer contains the same
+    /// id. The publisher executes each id only once.
     public var id: String
     /// The name of the instruction that an operator sends to the publisher, such as `REPORT`.
     public var name: Name
@@ -29,7 +29,8 @@ public struct Command: Hashable, Sendable {
         self.arguments = arguments
     }
 
-    /// The time after which the publisher must not execute the command: ``expires``, or 60 s after ``time`` without it.
+    /// The time after which the publisher must not execute the command: ``expires``, or 60 s after ``time`` when
+    /// ``expires`` is `nil`.
     public var deadline: UnixTime { self.expires ?? self.time.advanced(by: Self.standardLife) }
 
     /// The name of an instruction: one of the constants here, or another word that a later version defines.
@@ -62,11 +63,13 @@ public struct Command: Hashable, Sendable {
         /// Change settings of the publisher. The name of each argument is the key of a setting, and its value the new
         /// value.
         public static let configure = Name(rawValue: "CONFIGURE")
-        /// Track this trackable and stop tracking all others. Arguments: `trackable`, `destination`.
+        /// Track the trackable that the argument names, and stop tracking all others. Arguments: `trackable`,
+        /// `destination`.
         public static let track = Name(rawValue: "TRACK")
-        /// Track this trackable in addition. Arguments: `trackable`, `destination`.
+        /// Track the trackable that the argument names, in addition to those tracked already. Arguments: `trackable`,
+        /// `destination`.
         public static let add = Name(rawValue: "ADD")
-        /// Stop tracking this trackable. Argument: `trackable`.
+        /// Stop tracking the trackable that the argument names. Argument: `trackable`.
         public static let remove = Name(rawValue: "REMOVE")
         /// Set or remove the destination of a trackable. Arguments: `trackable`, `destination`.
         public static let destination = Name(rawValue: "DESTINATION")
@@ -98,28 +101,30 @@ public struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible
         /// Makes a code of a failure from its word in the message.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The publisher knows no command of this name.
+        /// The failure code for a command whose name the publisher does not know.
         public static let unknownCommand = Code(rawValue: "UNKNOWN_COMMAND")
-        /// An argument is missing, of the wrong kind or out of its range.
+        /// The failure code for a command with an argument that is missing, of the wrong kind or out of its range.
         public static let invalidArguments = Code(rawValue: "INVALID_ARGUMENTS")
-        /// The publisher does not accept this command from this sender.
+        /// The failure code for a command that is not permitted in this way, for example through the broker, or with
+        /// the trackable or value that its arguments name.
         public static let notAllowed = Code(rawValue: "NOT_ALLOWED")
-        /// The publisher on the device does not track this trackable.
+        /// The failure code for a command about a trackable that the publisher does not track.
         public static let unknownTrackable = Code(rawValue: "UNKNOWN_TRACKABLE")
-        /// A trip is in progress already.
+        /// The failure code for a command to begin a trip while a trip is in progress already.
         public static let tripUnderWay = Code(rawValue: "TRIP_UNDER_WAY")
-        /// No trip is in progress.
+        /// The failure code for a command to end the trip while no trip is in progress.
         public static let noTrip = Code(rawValue: "NO_TRIP")
-        /// The command would stop the tracking of a trackable with points that were not sent yet. Send or clear these
-        /// points first.
+        /// The failure code for a command that would stop the tracking of a trackable with unsent points. Send or clear
+        /// these points first.
         public static let unsentPoints = Code(rawValue: "UNSENT_POINTS")
-        /// The publisher is switched off: it neither measures nor sends positions.
+        /// The failure code for a command that needs a publisher which is on. A publisher that is off neither measures
+        /// nor sends positions.
         public static let isOff = Code(rawValue: "OFF")
-        /// The publisher has no connection to the broker.
+        /// The failure code for a command that needs a connection to the broker while the publisher has none.
         public static let notConnected = Code(rawValue: "NOT_CONNECTED")
-        /// The publisher is executing too many commands at once.
+        /// The failure code for a command that arrives while too many commands or clients wait or are being served.
         public static let busy = Code(rawValue: "BUSY")
-        /// Another failure. The message describes it.
+        /// The failure code for any failure without a code of its own. The message describes the failure.
         public static let failed = Code(rawValue: "FAILED")
     }
 

@@ -49,8 +49,8 @@ struct JSONObject {
         throw TrackingError(.invalidPayload, "\(self.root.path(name.description)) is missing")
     }
 
-    /// Returns the member `name`, which must be an object. In error messages, the path `root` precedes the names of
-    /// this object's members.
+    /// Returns the value of the member `name`, which must be an object. In error messages, the path `root` precedes the
+    /// names of that object's members.
     func object(_ name: StaticString, _ root: WireRoot) throws(TrackingError) -> JSONObject {
         let bytes = try self.required(name) { json throws(Refusal) in
             let start = json.position

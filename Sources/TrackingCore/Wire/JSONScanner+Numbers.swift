@@ -1,8 +1,9 @@
 extension JSONScanner {
     /// Reads the next number, rounded to the nearest `Double`; returns infinity when the number is too large.
     ///
-    /// Significands up to 2^53 and powers of ten up to 10^22 are exact as `Double`. One multiplication or division of
-    /// the two rounds once and correctly (Clinger 1990). All other numbers are converted by the standard library.
+    /// A significand up to 2^53 and a power of ten up to 10^22 are exact as `Double`. One multiplication or division of
+    /// two exact values gives the correctly rounded result (Clinger 1990). All other numbers are converted by the
+    /// standard library.
     @inline(__always)
     mutating func decimal() throws(Refusal) -> Double {
         let start = self.position
@@ -34,7 +35,8 @@ extension JSONScanner {
         return isNegative ? -magnitude : magnitude
     }
 
-    /// Reads digits and appends them to `significand`, which wraps around beyond 19 digits.
+    /// Reads the decimal digits that follow and appends them to the number `significand`. With more than 19 digits in
+    /// total, `significand` may wrap around.
     ///
     /// - Returns: The number of digits.
     @inline(__always)

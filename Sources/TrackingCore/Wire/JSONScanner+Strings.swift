@@ -8,7 +8,7 @@ struct StringToken {
 
     static var empty: StringToken { StringToken(bytes: UnsafeBufferPointer(start: nil, count: 0), hasEscapes: false) }
 
-    /// The text, with escapes resolved.
+    /// The text of the JSON string, with its escapes replaced by the characters that they stand for.
     var text: String {
         self.hasEscapes
             ? String(decoding: JSONScanner.resolve(self.bytes), as: UTF8.self)
@@ -28,7 +28,8 @@ struct StringToken {
         return memcmp(bytes, word, count) == 0
     }
 
-    /// Returns `true` when a string equals a literal, so that a `switch` can match member names.
+    /// Returns `true` when the JSON string, with its escapes resolved, equals the literal `name`. With this operator, a
+    /// `switch` can match member names.
     @inline(__always)
     static func ~= (name: StaticString, token: StringToken) -> Bool {
         token.hasEscapes ? token.text == name.description : token.equals(name.utf8Start, name.utf8CodeUnitCount)
@@ -36,7 +37,8 @@ struct StringToken {
 }
 
 extension JSONScanner {
-    /// Reads the string that begins with the next quotation mark, and checks its escapes.
+    /// Reads a string and checks its escapes, which remain in the returned token. The current position must be its
+    /// opening quotation mark.
     @inline(__always)
     mutating func stringToken() throws(Refusal) -> StringToken {
         self.advance()
@@ -75,7 +77,8 @@ extension JSONScanner {
         }
     }
 
-    /// Reads the letter `u` of a string's escape and the four hexadecimal digits after it.
+    /// Reads the letter `u` of a string's escape and the four hexadecimal digits after it. Returns the number of the
+    /// digits.
     private mutating func skipHexadecimal() throws(Refusal) -> UInt16 {
         var value: UInt16 = 0
         for _ in 0..<4 {
@@ -89,7 +92,8 @@ extension JSONScanner {
         return value
     }
 
-    /// Resolves the escapes of a string, which must be valid.
+    /// Returns the bytes of a string with its escapes replaced by the characters that they stand for. The escapes must
+    /// be valid.
     fileprivate static func resolve(_ bytes: UnsafeBufferPointer<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         var rest = bytes[...]

@@ -17,7 +17,8 @@ extension JSONScanner {
         }
     }
 
-    /// Skips a `null`, which means that a member is absent. Returns `false` when the next value is not `null`.
+    /// Skips the next value if it is `null`, and returns `true`. Returns `false` for any other value, which is not
+    /// skipped. In messages, `null` means that a member is absent.
     @inline(__always)
     mutating func skipNull() throws(Refusal) -> Bool {
         guard self.peek() == UInt8(ascii: "n") else { return false }

@@ -36,11 +36,11 @@ struct JSONScanner {
         self.remainingDepth = maximumDepth
     }
 
-    /// Decodes a payload from the network with the closure `read`.
+    /// Decodes a JSON payload with the closure `read`, which reads one value.
     ///
-    /// Before the closure, this function checks the size and the UTF-8, and skips a byte order mark. A first byte up to
-    /// 0x08 means a binary format of a later protocol version, and fails. After the closure, it fails if further bytes
-    /// follow the value.
+    /// Before it calls the closure, this function checks the size and the UTF-8, and skips a byte order mark. The
+    /// function fails for a first byte up to 0x08, which means a binary format of a later protocol version. After the
+    /// closure, the function fails if further bytes follow the value.
     static func read<Value>(
         _ payload: UnsafeBufferPointer<UInt8>, _ read: (inout JSONScanner) throws(Refusal) -> Value
     ) throws(TrackingError) -> Value {
@@ -135,13 +135,14 @@ struct JSONScanner {
 
     // MARK: Objects and arrays
 
-    /// Opens an object. Then ``nextMember()`` reads each member's name.
+    /// Reads the opening brace of an object; fails for any other value. Then ``nextMember()`` reads each member's name.
     mutating func beginObject() throws(Refusal) {
         guard self.peek() == UInt8(ascii: "{") else { throw self.mismatch("an object") }
         try self.open()
     }
 
-    /// Opens an array. Then ``nextElement()`` advances to each element.
+    /// Reads the opening bracket of an array; fails for any other value. Then ``nextElement()`` advances to each
+    /// element.
     mutating func beginArray() throws(Refusal) {
         guard self.peek() == UInt8(ascii: "[") else { throw self.mismatch("an array") }
         try self.open()
@@ -158,7 +159,8 @@ struct JSONScanner {
         return true
     }
 
-    /// Stops before the next element. Returns `false` at the end of the array.
+    /// Advances to the next element of the current array, and stops before the element. Returns `false` at the end of
+    /// the array, after its closing bracket.
     mutating func nextElement() throws(Refusal) -> Bool {
         try self.next(orClose: UInt8(ascii: "]"), "',' or ']'")
     }
@@ -198,12 +200,14 @@ struct JSONScanner {
         return Refusal()
     }
 
-    /// Returns the error for bytes that are not JSON.
+    /// Returns the error for bytes that are not valid JSON at the current position. `expected` names the correct text
+    /// for the error message.
     mutating func syntaxError(_ expected: StaticString) -> Refusal {
         self.refuse("not JSON: expected \(expected) at byte \(self.offset)")
     }
 
-    /// Returns the error for a wrong value of the member ``key``; `found` describes the value.
+    /// Returns the error for a wrong value of the member ``key``. For the error message, `expected` describes a correct
+    /// value, and `found` the wrong one.
     mutating func mismatch(_ expected: String, found: StaticString) -> Refusal {
         self.refuse("\(self.root.path(self.member)) must be \(expected); found \(found)")
     }
@@ -214,8 +218,8 @@ struct JSONScanner {
         return prefix.isEmpty || key.isEmpty || prefix.hasSuffix(".") ? prefix + key : "\(prefix).\(key)"
     }
 
-    /// Returns the error for a next value of a wrong kind, such as a string in place of a number. If the value is not
-    /// valid JSON, returns the error for that instead.
+    /// Returns the error for the next value, which has a wrong kind, such as a string in place of a number. If the
+    /// value is not valid JSON, returns the syntax error instead.
     mutating func mismatch(_ expected: String) -> Refusal {
         var ahead = self
         do throws(Refusal) {

@@ -20,7 +20,8 @@ package struct JSONSource: Sendable {
     /// Makes source text from the members of an object that was already parsed.
     package init(_ members: [String: JSONValue]) { self.members = members.mapValues { $0.json[...] } }
 
-    /// The members of a member that is an object; `nil` when the member is absent or not an object.
+    /// The members of the object that is the value of the member `name`; `nil` when that member is absent or not an
+    /// object.
     package subscript(name: String) -> JSONSource? { self.members[name].flatMap { try? JSONSource(object: $0) } }
 }
 
@@ -28,8 +29,8 @@ extension Location {
     /// Returns a point's `extra` object, built from members in source text and ordered by name; `nil` when no member
     /// fits.
     ///
-    /// Omits members that nest too deep. Then it omits the largest members until the object has at most
-    /// ``maximumExtraBytes``.
+    /// Omits members whose values are invalid or nest too deep. Then it omits the largest members until the object has
+    /// at most ``maximumExtraBytes``.
     package static func extra(of members: [String: ArraySlice<UInt8>]) -> [UInt8]? {
         let candidates = members.filter { Self.fitsExtra($0.value) }
             .map { (name: $0.key, json: JSONValue.text($0.key).json + [UInt8(ascii: ":")] + $0.value) }

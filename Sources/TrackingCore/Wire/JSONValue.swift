@@ -10,7 +10,7 @@ public enum JSONValue: Hashable, Sendable {
     case list([JSONValue])
     case object([String: JSONValue])
 
-    /// Parses one value of at most 128 KB.
+    /// Parses a payload of at most 128 KB that contains one JSON value.
     ///
     /// - Throws: ``TrackingError/Code/invalidPayload`` for invalid JSON or a single `null`;
     ///   ``TrackingError/Code/payloadTooLarge``.
@@ -32,20 +32,21 @@ public enum JSONValue: Hashable, Sendable {
         return writer.bytes
     }
 
-    /// The text of a string; `nil` for other values.
+    /// The text, if this JSON value is a string; otherwise `nil`.
     public var text: String? { if case .text(let text) = self { text } else { nil } }
-    /// The number; `nil` for other values.
+    /// The number, if this JSON value is a number; otherwise `nil`.
     public var number: Double? { if case .number(let number) = self { number } else { nil } }
-    /// The Boolean; `nil` for other values.
+    /// The Boolean, if this JSON value is `true` or `false`; otherwise `nil`.
     public var flag: Bool? { if case .flag(let flag) = self { flag } else { nil } }
-    /// The elements of an array; `nil` for other values.
+    /// The elements, if this JSON value is an array; otherwise `nil`.
     public var list: [JSONValue]? { if case .list(let list) = self { list } else { nil } }
-    /// The members of an object; `nil` for other values.
+    /// The members, if this JSON value is an object; otherwise `nil`.
     public var object: [String: JSONValue]? { if case .object(let object) = self { object } else { nil } }
-    /// The member of an object with this name; `nil` when it is absent or the value is not an object.
+    /// The member with the given name, if this JSON value is an object; `nil` when the object has no such member, and
+    /// for other values.
     public subscript(name: String) -> JSONValue? { self.object?[name] }
 
-    /// The nesting depth of objects and arrays; 0 for other values.
+    /// The number of levels of nested objects and arrays in this JSON value; 0 for a string, number or Boolean.
     package var depth: Int {
         switch self {
         case .text, .number, .flag: 0
@@ -54,7 +55,7 @@ public enum JSONValue: Hashable, Sendable {
         }
     }
 
-    /// The number as an integer from 0 to 2^53 - 1; `nil` for other values.
+    /// The number as an integer, if this JSON value is a whole number from 0 to 2^53 - 1; otherwise `nil`.
     public var count: Int? {
         guard let number = self.number, let count = Int(exactly: number), (0...WireLimits.greatest).contains(count)
         else { return nil }
@@ -63,7 +64,7 @@ public enum JSONValue: Hashable, Sendable {
 }
 
 extension JSONScanner {
-    /// Reads any value; returns `nil` for `null`.
+    /// Reads a JSON value of any kind; returns `nil` for `null`.
     mutating func value() throws(Refusal) -> JSONValue? {
         switch self.peek() {
         case UInt8(ascii: "\""): return .text(try self.text())
@@ -81,7 +82,7 @@ extension JSONScanner {
         }
     }
 
-    /// Reads an object with all its values.
+    /// Reads a JSON object with all its values. Members that are `null` are omitted.
     mutating func members() throws(Refusal) -> [String: JSONValue] {
         var members: [String: JSONValue] = [:]
         try self.beginObject()
@@ -94,7 +95,7 @@ extension JSONScanner {
 }
 
 extension JSONWriter {
-    /// Writes any value.
+    /// Writes a JSON value of any kind.
     mutating func value(_ value: JSONValue) {
         switch value {
         case .text(let text): self.text(text)
@@ -111,7 +112,7 @@ extension JSONWriter {
         }
     }
 
-    /// Writes an object. Its members are ordered by name.
+    /// Writes a JSON object. Its members are ordered by name.
     mutating func object(_ members: [String: JSONValue]) {
         self.raw("{")
         for (name, value) in members.sorted(by: { $0.key < $1.key }) where value.isWritable {

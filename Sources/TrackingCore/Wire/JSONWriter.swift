@@ -54,7 +54,7 @@ struct JSONWriter: ~Copyable {
         self.count += 1
     }
 
-    /// Removes the written bytes between two offsets.
+    /// Removes the bytes between two offsets from the JSON that was written so far. Later bytes move forward.
     mutating func remove(_ range: Range<Int>) {
         precondition(range.lowerBound >= 0 && range.upperBound <= self.count)
         let rest = self.count - range.upperBound
@@ -70,7 +70,8 @@ struct JSONWriter: ~Copyable {
         if last != UInt8(ascii: "{"), last != UInt8(ascii: "[") { self.raw(UInt8(ascii: ",")) }
     }
 
-    /// Begins the next member of an object. The caller then writes its value.
+    /// Writes the name of the next member of an object, with the comma before and the colon after the name. The caller
+    /// then writes the member's value.
     mutating func name(_ name: StaticString) {
         self.separate()
         self.raw(UInt8(ascii: "\""))
@@ -81,7 +82,7 @@ struct JSONWriter: ~Copyable {
 
     // MARK: Strings
 
-    /// Writes a string.
+    /// Writes a JSON string, with quotation marks and the necessary escapes.
     mutating func text(_ text: String) {
         var text = text
         text.withUTF8 { self.quoted($0) }

@@ -92,7 +92,8 @@ extension MessageCodec {
         try self.decodeSized(payload).event
     }
 
-    /// Decodes an event, and returns it with the number of bytes that its detail has in the payload.
+    /// Decodes an event without a check of its size. Returns the event with the size of its detail in the payload, in
+    /// bytes.
     private static func decodeSized(
         _ payload: some Collection<UInt8>
     ) throws(TrackingError) -> (event: TrackingEvent, detailBytes: Int) {
@@ -186,7 +187,8 @@ extension JSONObject {
         }
     }
 
-    /// Reads the members `destination`, `distance` and `timeToArrival`; without the first, the others do not count.
+    /// Reads a trackable's approach to its destination: the members `destination`, `distance` and `timeToArrival`.
+    /// Returns `nil` without `destination`, even if the other two members are present.
     fileprivate func approach() throws(TrackingError) -> Approach? {
         let destination = try self.optional("destination") { json throws(Refusal) in try json.place() }
         guard let destination else { return nil }
@@ -215,7 +217,7 @@ extension JSONObject {
 }
 
 extension JSONScanner {
-    /// Reads a place, `[longitude, latitude]`. Further numbers are ignored, as in GeoJSON.
+    /// Reads a geographic position, `[longitude, latitude]`. Further numbers are ignored, as in GeoJSON.
     fileprivate mutating func place() throws(Refusal) -> Coordinate {
         var numbers: [Double] = []
         try self.beginArray()

@@ -50,7 +50,7 @@ public struct Liveness: Hashable, Sendable {
         case offline
     }
 
-    /// The state of the client.
+    /// The state of the client: connected, with its lease, or gone.
     public var status: Status
     /// The session id of the client, which identifies one run of its program.
     public var session: SessionID
@@ -116,11 +116,12 @@ public struct ResolutionInForce: Hashable, Sendable {
     /// `true` while the device's battery is known to be below the threshold at which the publisher uses a longer
     /// interval.
     public var isLowBattery: Bool
-    /// The publisher's state.
+    /// The publisher's state for the trackable, such as online or offline.
     public var state: PublisherState
     /// The rule by which the publisher combines the interval and the displacement to decide if an update is due.
     public var filter: FilterRule
-    /// The longest time between two updates. The publisher then repeats the last update; zero means no limit.
+    /// The longest time between two updates of the trackable; zero means no limit. If no fix arrives in this time, the
+    /// publisher repeats the last update.
     public var maximumSilence: Duration
     /// The destination, and the remaining way to it; `nil` without a destination that may be published.
     public var approach: Approach?
@@ -144,7 +145,7 @@ public struct ResolutionInForce: Hashable, Sendable {
 /// An event of a trackable, such as a low battery. The topic is `event`. Like each record, it has a number in a stream,
 /// the publisher's sequence of records.
 public struct TrackingEvent: Hashable, Sendable {
-    /// A random UUID, in lower case.
+    /// The id of the event, a random UUID in lower case.
     public var id: String
     /// The id of the stream, the publisher's sequence of records, in which this event has a number.
     public var stream: StreamID
@@ -166,17 +167,18 @@ public struct TrackingEvent: Hashable, Sendable {
         /// Makes a kind of event from its word in the message.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The battery's charge fell below the threshold.
+        /// The event that the charge of the device's battery fell below the threshold.
         public static let lowBattery = Kind(rawValue: "LOW_BATTERY")
-        /// The device's clock was set to another time, or the date of its GPS receiver was wrong.
+        /// The event that the device's clock was set to another time, or that the date of its GPS receiver was wrong.
         public static let clockJump = Kind(rawValue: "CLOCK_JUMP")
-        /// Another publisher owns the trackable now.
+        /// The event that another publisher owns the trackable now.
         public static let collision = Kind(rawValue: "COLLISION")
-        /// The publisher removed records from the device's full log before they were sent.
+        /// The event that the publisher removed records from the device's full log before they were sent.
         public static let dropped = Kind(rawValue: "DROPPED")
-        /// The device's source of fixes, such as its GPS receiver, failed. The publisher starts it again.
+        /// The event that the device's source of fixes, such as its GPS receiver, failed. The publisher starts the
+        /// source again.
         public static let sourceLost = Kind(rawValue: "SOURCE_LOST")
-        /// A command was executed or rejected. The detail is a ``CommandAnswer``.
+        /// The event that a command was executed or rejected. The detail is a ``CommandAnswer``.
         public static let command = Kind(rawValue: "COMMAND")
     }
 

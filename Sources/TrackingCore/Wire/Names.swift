@@ -2,18 +2,19 @@
 public struct TrackableID: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The id of the trackable as text, as the user wrote it.
     public let rawValue: String
-    /// The id as one level of a topic. Other characters than `A-Z a-z 0-9 _ -` are escaped.
+    /// The trackable's id as one level of an MQTT topic. Characters other than `A-Z a-z 0-9 _ -`, and a `_` at the
+    /// beginning, are escaped as `=` and two hexadecimal digits for each byte.
     public let topicLevel: String
 
-    /// The id as the user wrote it, the same as ``rawValue``.
+    /// The trackable's id as the user wrote it, the same as ``rawValue``.
     public var description: String { self.rawValue }
 
-    /// Two ids are equal when their bytes are equal. Texts that are only equivalent in Unicode (an é of one character
-    /// or of two) are different ids.
+    /// Two trackable ids are equal when their bytes are equal. Texts that are only equivalent in Unicode (an é of one
+    /// character or of two) are different ids.
     public static func == (left: Self, right: Self) -> Bool { left.topicLevel == right.topicLevel }
-    /// Hashes the bytes, consistent with ``==(_:_:)``.
+    /// Hashes the bytes of the trackable's id, consistent with ``==(_:_:)``.
     public func hash(into hasher: inout Hasher) { hasher.combine(self.topicLevel) }
-    /// Orders ids by the bytes of their UTF-8.
+    /// Orders trackable ids by the bytes of their UTF-8.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue.precedesInBytes(right.rawValue) }
 
     /// Makes the id of a trackable.
@@ -31,8 +32,8 @@ public struct TrackableID: Hashable, Sendable, Comparable, CustomStringConvertib
         self.topicLevel = Self.encode(rawValue)
     }
 
-    /// Decodes a level of a topic to the id of a trackable. The level may escape more characters than necessary.
-    /// Returns `nil` when the result is not an id.
+    /// Decodes the id of a trackable from a level of a topic. The level may escape more characters than necessary.
+    /// Returns `nil` when the decoded text is not a valid id.
     init?(meantBy level: some StringProtocol) {
         guard let bytes = Self.decode(level.utf8), let text = String(validating: bytes, as: UTF8.self),
             let id = try? TrackableID(text)
@@ -130,8 +131,8 @@ public struct SessionID: Hashable, Sendable, Comparable, CustomStringConvertible
 
     /// Two session ids are equal when their bytes are equal.
     public static func == (left: Self, right: Self) -> Bool { left.rawValue.hasBytes(of: right.rawValue) }
-    /// Orders ids by their bytes. When two publishers became present on a trackable at the same time, the one with the
-    /// greater session id is the owner.
+    /// Orders session ids by their bytes. When two publishers became present on a trackable at the same time, the one
+    /// with the greater session id is the owner.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue.precedesInBytes(right.rawValue) }
 }
 
@@ -171,7 +172,8 @@ private func randomName(using generator: inout some RandomNumberGenerator) -> St
 }
 
 extension UInt8 {
-    /// `true` for `A-Z a-z 0-9 _ -`, the characters of topic levels that every broker we know accepts.
+    /// `true` when the byte is one of the ASCII characters `A-Z a-z 0-9 _ -`. Every broker that we know accepts these
+    /// characters in topics.
     var isTopicSafe: Bool {
         switch self {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
@@ -181,7 +183,7 @@ extension UInt8 {
         }
     }
 
-    /// The value of an upper-case hexadecimal digit; `nil` for other bytes.
+    /// The value of the ASCII byte as an upper-case hexadecimal digit, 0 to 15; `nil` when the byte is no such digit.
     fileprivate var hexDigit: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")

@@ -21,7 +21,7 @@ extension Substring {
 }
 
 extension UInt8 {
-    /// `true` for a digit of a hexadecimal number.
+    /// `true` when the byte is the ASCII code of a hexadecimal digit, in upper or lower case.
     package var isHexDigit: Bool {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),

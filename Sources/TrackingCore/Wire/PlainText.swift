@@ -41,14 +41,14 @@ extension String {
     }
 
     /// The text, safe to print on a terminal or in a CSV cell. Characters that could move the cursor, end the line or
-    /// change the direction of text are written as `\u001b`, for example.
+    /// change the direction of text are replaced by escapes such as `\u001b`.
     package var printable: String {
         guard self.unicodeScalars.contains(where: \.isEscapedForDisplay) else { return self }
         return self.escaping(\.isEscapedForDisplay)
     }
 
-    /// The JSON text, safe to print on a terminal or in a CSV cell. Its value is unchanged. Inside it, the characters
-    /// that ``printable`` escapes are escaped. White space between values remains.
+    /// The JSON text, safe to print on a terminal or in a CSV cell. The characters that ``printable`` escapes are
+    /// written as JSON escapes, so that the JSON has the same value. White space between values remains.
     package var printableJSON: String {
         // Below U+0020, JSON contains only white space, and only between values.
         let isEscaped: (Unicode.Scalar) -> Bool = { $0.value >= 0x20 && $0.isEscapedForDisplay }

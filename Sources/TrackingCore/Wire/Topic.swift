@@ -89,8 +89,8 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Returns `true` when `path` is a topic for answers to commands of trackable `id`. A command names the topic for
-    /// its answer, and the publisher must not write to any other topic.
+    /// Returns `true` when `path` is a topic for answers to commands of the trackable `id`. Each command names the
+    /// topic for its answer. With this check, the publisher writes answers to no other topic.
     public func isForAnswers(of id: TrackableID, _ path: String) -> Bool {
         if case .answer(id, _) = self.topic(path) { true } else { false }
     }
@@ -114,8 +114,9 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Returns the trackable in a topic beneath this root; `nil` when the topic has no valid id. The topic may be one
-    /// that the protocol does not define. The id may escape more characters than necessary.
+    /// Returns the trackable whose id is the first level beneath this root in the topic `path`; `nil` when that level
+    /// is no valid id. The topic may be one that the protocol does not define. The id may escape more characters than
+    /// necessary.
     func trackable(meantBy path: String) -> TrackableID? {
         guard path.hasPrefix(self.path + "/") else { return nil }
         let level = path.utf8.dropFirst(self.path.utf8.count + 1).prefix { $0 != UInt8(ascii: "/") }

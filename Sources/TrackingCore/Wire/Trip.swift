@@ -7,7 +7,7 @@ public struct Trip: Hashable, Sendable {
         case ended = "ENDED"
     }
 
-    /// The cause of a trip's end.
+    /// The cause of a trip's end: the user's request, or the automatic end after a stop or without fixes.
     public enum Ending: String, Hashable, Sendable, CaseIterable {
         case user
         case automatic
@@ -18,21 +18,22 @@ public struct Trip: Hashable, Sendable {
     /// The mode of travel: walk, run, bicycle, car, taxi, bus, tram, train, metro, plane, boat, scooter, or another
     /// word.
     public var mode: String
-    /// The state of the trip.
+    /// The state of the trip: in progress or ended.
     public var state: State
-    /// The start time.
+    /// The time at which the trip began.
     public var start: UnixTime
-    /// The end time; `nil` while the trip is in progress.
+    /// The time at which the trip ended; `nil` while the trip is in progress.
     public var end: UnixTime?
-    /// The start position; `nil` until it is known.
+    /// The trackable's position at the beginning of the trip; `nil` until it is known.
     public var startLocation: Location?
-    /// The current position or, after the end, the end position; `nil` until it is known.
+    /// The trackable's last position in the trip; `nil` until it is known. After the trip has ended, it is the end
+    /// position.
     public var lastLocation: Location?
-    /// The distance travelled, in metres, ≥ 0.
+    /// The distance travelled in the trip so far, in metres, ≥ 0.
     public var distance: Double
-    /// The duration so far, in seconds, ≥ 0.
+    /// The duration of the trip so far, in seconds, ≥ 0.
     public var duration: Double
-    /// The cause of the end; `nil` while the trip is in progress.
+    /// The cause of the trip's end; `nil` while the trip is in progress.
     public var endedBy: Ending?
     /// The stream, the publisher's sequence of records, in which this version of the trip has a number.
     public var stream: StreamID
@@ -53,7 +54,7 @@ public struct Trip: Hashable, Sendable {
 }
 
 extension MessageCodec {
-    /// Encodes a trip.
+    /// Encodes a version of a trip as a JSON message.
     public static func encode(_ trip: Trip) -> [UInt8] {
         var writer = JSONWriter(capacity: 1024)
         writer.raw("{")

@@ -2,13 +2,14 @@
 public enum WireLimits {
     /// The maximum size of a payload, written or read: 128 KB.
     public static let maximumPayloadBytes = 131_072
-    /// The maximum size of a presence, liveness, request or resolution that is read: 4 KiB.
+    /// The maximum size of a presence, a liveness message, a resolution request or a resolution in force that is read:
+    /// 4 KiB.
     public static let maximumStateBytes = 4_096
     /// The maximum size of an event or a version of a trip in a message: 32 KiB.
     public static let maximumDocumentBytes = 32_768
     /// The maximum size of the detail of an event, encoded as JSON: 16 KiB.
     public static let maximumDetailBytes = 16_384
-    /// The maximum length of a trip id in bytes.
+    /// The maximum length of a trip id: 64 bytes.
     public static let maximumTripIDBytes = 64
     /// The rule for trip ids, as a phrase for error messages.
     static let tripIDRule =
@@ -24,7 +25,7 @@ public enum WireLimits {
     /// Returns `true` when a message may contain this time: within ±1e11 seconds of the Unix epoch.
     public static func allows(_ time: UnixTime) -> Bool { NumberRule.time.allows(time.seconds) }
 
-    /// ``maximumInteger`` as an `Int`.
+    /// The largest integer that every JSON reader represents exactly, 2^53 - 1, as an `Int`.
     static let greatest = Int(maximumInteger)
     /// The maximum nesting of objects and arrays in a payload. It prevents malicious input from exhausting the stack.
     static let maximumDepth = 32
