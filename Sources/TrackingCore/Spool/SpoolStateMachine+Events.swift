@@ -50,8 +50,8 @@ extension SpoolStateMachine {
         if case .waiting = self.phase { self.phase = .idle }
     }
 
-    /// Handles that a record was quarantined: set aside in the log, because the broker can never accept it. The record
-    /// no longer belongs to its stream. The recorders will be informed that its number is gone.
+    /// Handles that a record was quarantined: set aside in the log, because it can never be accepted. The record no
+    /// longer belongs to its stream. The recorders will be informed that its number is gone.
     public mutating func setAside(_ seq: UInt64, of stream: StreamID, now: MonotonicTime) -> [Action] {
         self.rejection.quarantined += 1
         if let place = self.place(of: stream) {

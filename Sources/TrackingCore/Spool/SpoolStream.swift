@@ -229,8 +229,8 @@ struct SpoolStream: Hashable, Sendable {
         }
     }
 
-    /// Marks certain records to be sent again: the recorders have not acknowledged them in time, although a recorder
-    /// has answered since the broker acknowledged them.
+    /// Arranges that certain records are sent again: the recorders have not acknowledged them in time, although a
+    /// recorder has answered since the broker acknowledged them.
     mutating func resend(now: MonotonicTime) {
         let due = self.taken.prefix { $0.until <= now && self.answers.hasAnswered(since: $0.since) }
         guard !due.isEmpty else { return }
@@ -241,8 +241,8 @@ struct SpoolStream: Hashable, Sendable {
         }
     }
 
-    /// Marks only the oldest batch that no recorder acknowledged to be sent again, because the recorders do not answer.
-    /// A recorder that runs again will answer the batch.
+    /// Arranges that only the oldest unacknowledged batch is sent again, because the recorders do not answer. A
+    /// recorder that runs again will answer the batch.
     ///
     /// - Parameters:
     ///   - count: The maximum number of records to send again, if the oldest ones were not sent in a batch.
@@ -277,7 +277,7 @@ struct SpoolStream: Hashable, Sendable {
         self.sendAgain(above: 0, now: now)
     }
 
-    /// Marks all records that are still in the log and have a number above `seq`. They will be sent again.
+    /// Arranges that all records with a number above `seq` that are still in the log are sent again.
     mutating func sendAgain(above seq: UInt64, now: MonotonicTime) {
         let taken = self.taken
         self.taken = []
@@ -290,8 +290,8 @@ struct SpoolStream: Hashable, Sendable {
         self.sendAgain(self.stored.from(seq + 1), of: nil, now: now)
     }
 
-    /// Marks the given records to be sent again, unless they have left the log. If `batch` is given, they are sent
-    /// under that batch id.
+    /// Arranges that the given records are sent again, except those that have left the log. If `batch` is given, they
+    /// are sent under that batch id.
     private mutating func sendAgain(_ seqs: SeqSet, of batch: String?, now: MonotonicTime) {
         let there = seqs.intersection(self.stored)
         guard !there.isEmpty else { return }

@@ -77,8 +77,8 @@ extension JSONScanner {
         }
     }
 
-    /// Reads the letter `u` of a string's escape and the four hexadecimal digits after it. Returns the number of the
-    /// digits.
+    /// Reads the letter `u` of a string's escape and the four hexadecimal digits after it. Returns the number that the
+    /// digits denote.
     private mutating func skipHexadecimal() throws(Refusal) -> UInt16 {
         var value: UInt16 = 0
         for _ in 0..<4 {

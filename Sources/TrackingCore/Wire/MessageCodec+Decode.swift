@@ -92,8 +92,8 @@ extension MessageCodec {
         try self.decodeSized(payload).event
     }
 
-    /// Decodes an event without a check of its size. Returns the event with the size of its detail in the payload, in
-    /// bytes.
+    /// Decodes an event without the size limits of ``decodeEvent(_:)``. Returns the event with the size of its detail
+    /// in the payload, in bytes.
     private static func decodeSized(
         _ payload: some Collection<UInt8>
     ) throws(TrackingError) -> (event: TrackingEvent, detailBytes: Int) {
