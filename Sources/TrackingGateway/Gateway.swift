@@ -172,8 +172,8 @@ public struct Gateway: Service {
             logger: self.logger)
     }
 
-    /// Returns the friends for the answer to an OwnTracks phone: the other trackables, with the names that the operator
-    /// gave them.
+    /// The function that returns the friends for the answer to an OwnTracks phone. Friends are the positions of the
+    /// other trackables, with the names that the operator gave them.
     private var friends: PhoneRoutes.Friends {
         let live = self.live ?? .none
         let names = RuleStore(self.database)

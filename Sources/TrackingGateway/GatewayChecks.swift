@@ -45,8 +45,8 @@ struct GatewayChecks: Sendable {
         ]
     }
 
-    /// Returns the reason for which the gateway is not ready if the broker dropped a message within ``LiveState/dropMemory``;
-    /// otherwise `nil`.
+    /// Returns the reason for which the gateway is not ready if the broker dropped a message within the last ten
+    /// minutes (``LiveState/dropMemory``); otherwise `nil`.
     ///
     /// - Parameter time: The time since the broker last dropped a message; `nil` if it never did.
     static func reason(timeSinceDrop time: Duration?) -> String? {
@@ -71,12 +71,12 @@ struct GatewayChecks: Sendable {
     }
 
     /// Returns the reason for which the gateway is not ready if ingested records have waited for ``recorderPatience``
-    /// or longer; otherwise `nil`. They wait until the recorders have stored and acknowledged them.
+    /// or longer; otherwise `nil`. Records wait until the recorders have stored and acknowledged them.
     ///
     /// - Parameters:
     ///   - count: The number of waiting records.
-    ///   - wait: The time that the oldest of them has waited.
-    ///   - recorders: The recorders that must acknowledge them; empty if no recorder is known.
+    ///   - wait: The time that the oldest waiting record has waited.
+    ///   - recorders: The recorders that must acknowledge the records; empty if no recorder is known.
     static func reason(unrecorded count: Int, wait: Duration, recorders: [ClientID]) -> String? {
         guard wait >= self.recorderPatience else { return nil }
         guard recorders.isEmpty else {

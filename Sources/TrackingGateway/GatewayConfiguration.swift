@@ -25,9 +25,11 @@ public struct GatewayConfiguration: Sendable {
     public var operatedBy: GatewayOperator?
     /// The settings of the HTTP routes for phones.
     package var phones = PhoneRoutes.Configuration()
-    /// The default limit of the requests with one token: at once, and per second.
+    /// The default limit of the requests with one token: the largest number at once, and the number per second in the
+    /// long run.
     package var rateLimit = RateLimit(burst: 1000, perSecond: 100)
-    /// The limit of the requests with an invalid token or share link from one client address: at once, and per second.
+    /// The limit of the requests with an invalid token or share link from one client address: the largest number at
+    /// once, and the number per second in the long run.
     package var failureLimit = RateLimit(burst: 20, perSecond: 1)
     /// The longest time that a client may take to send a request's header or body, or to receive a part of the answer.
     /// Each received KB of a body adds a second, up to ten times this time.
@@ -81,8 +83,8 @@ public struct GatewayConfiguration: Sendable {
         self.listening = listening
     }
 
-    /// `true` when all requests come through a TLS proxy. The proxy then reports the address of each client in
-    /// `X-Forwarded-For`.
+    /// `true` when the public address begins with `https:`. All requests then come through a TLS proxy, which reports
+    /// the address of each client in `X-Forwarded-For`.
     var isBehindProxy: Bool { self.url?.hasPrefix("https:") == true }
 
     /// The part of the settings that concerns authentication and sessions.

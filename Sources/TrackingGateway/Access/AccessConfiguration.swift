@@ -4,15 +4,17 @@ package struct AccessConfiguration: Sendable {
     package var url: String?
     /// The largest number of bytes in the body of an HTTP request, after decompression, ≥ 1.
     package var maximumBodyBytes: Int
-    /// The default limit of the requests with one token: at once, and per second.
+    /// The default limit of the requests with one token: the largest number at once, and the number per second in the
+    /// long run.
     package var rateLimit: RateLimit
-    /// The limit of the requests with an invalid token or share link from one client address: at once, and per second.
+    /// The limit of the requests with an invalid token or share link from one client address: the largest number at
+    /// once, and the number per second in the long run.
     package var failureLimit: RateLimit
     /// Returns `true` for the path of a public file, such as the map page. Clients may load such a file without a
     /// token.
     package var isPublic: @Sendable (String) -> Bool
 
-    /// `true` when all requests come through a TLS proxy. The proxy then reports the address of each client in
-    /// `X-Forwarded-For`.
+    /// `true` when the public address begins with `https:`. All requests then come through a TLS proxy, which reports
+    /// the address of each client in `X-Forwarded-For`.
     var isBehindProxy: Bool { self.url?.hasPrefix("https:") == true }
 }

@@ -20,13 +20,14 @@ package struct AccessGrant: Hashable, Sendable {
     package var publishes: TrackableScope
     /// The trackables that a caller with this grant may read.
     package var reads: TrackableScope
-    /// The names of groups: a caller with this grant may also read the trackables that are in one of them, at each
-    /// moment.
+    /// The names of groups. A caller with this grant may also read every trackable that is a member of one of these
+    /// groups at the time of the request.
     package var readGroups: Set<String> = []
-    /// `true` for the token of an administrator, who may change names, fences, rules and tokens.
+    /// `true` for the token of an administrator, who may change names, fences, rules and share links, and send commands
+    /// to devices.
     package var isAdmin: Bool
-    /// The limits of this token for its requests per second and their size, where they differ from the gateway's
-    /// defaults.
+    /// The limits of the grant's token: the requests per second, and the bytes of a request's body. A limit without a
+    /// value is the gateway's default.
     package var limits: TokenLimits
     /// The time at which the grant becomes valid.
     package var begins: UnixTime
@@ -58,13 +59,14 @@ package struct AccessGrant: Hashable, Sendable {
         case valid, expired, revoked
     }
 
-    /// Returns the validity of the grant at a moment.
+    /// Returns the validity of the grant at a moment: revoked, expired, or otherwise valid. A grant that has not begun
+    /// yet counts as valid here.
     package func state(at now: UnixTime) -> State {
         if self.revoked != nil { return .revoked }
         return self.ends.map { $0 <= now } == true ? .expired : .valid
     }
 
-    /// Returns the caller with this grant; `nil` if the grant is not valid at `now`.
+    /// Returns the caller with this grant; `nil` if the grant is revoked, expired or not yet begun at `now`.
     package func caller(at now: UnixTime) -> Caller? {
         guard self.state(at: now) == .valid, self.begins <= now else { return nil }
         var caller = Caller(
@@ -87,7 +89,8 @@ extension TrackableScope {
     /// The set of trackables as JSON text, as it is stored in the database.
     var json: String { String(decoding: self.value.json, as: UTF8.self) }
 
-    /// Reads a stored set of trackables. Invalid text gives the empty set, which allows nothing.
+    /// Reads a set of trackables from the JSON text that the database stores. Invalid text gives the empty set, which
+    /// allows nothing.
     init(json: String) {
         guard let value = try? JSONValue(json: json.utf8) else {
             self = .only([])

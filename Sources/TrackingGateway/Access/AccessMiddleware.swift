@@ -6,7 +6,7 @@ import NIOCore
 /// caller's permissions; each route does that.
 ///
 /// A request without a token or session continues without a caller. A request with an invalid token is answered with
-/// 401. An expired session counts as none, so that the page can offer to sign in.
+/// 401. A request with an expired session continues without a caller too, so that the page can offer to sign in.
 package struct AccessMiddleware: RouterMiddleware {
     private let authenticator: Authenticator
     private let configuration: AccessConfiguration

@@ -44,7 +44,8 @@ struct SecretHash: Sendable {
         return zip(self.bytes, other).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
     }
 
-    /// The bytes that are compared when there is no stored hash, so that the comparison takes the same time.
+    /// A replacement for a missing stored hash: 32 zero bytes. A comparison with these bytes takes the same time as a
+    /// comparison with a stored hash.
     private static let nothing = [UInt8](repeating: 0, count: 32)
 }
 

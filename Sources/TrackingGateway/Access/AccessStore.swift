@@ -18,7 +18,7 @@ package struct AccessStore: Sendable {
         self.actor = actor
     }
 
-    /// Returns access to the same data for changes by another person or program.
+    /// Returns a store of the same database. The audit names another person or program as the author of its changes.
     package func acting(as actor: AuditActor) -> AccessStore { AccessStore(self.database, by: actor) }
 
     // MARK: - Callers
@@ -46,18 +46,19 @@ package struct AccessStore: Sendable {
         return caller
     }
 
-    /// The validity of a caller's access: still valid, or over.
+    /// The validity of a caller's access: valid as before, valid for other trackables than before, or over.
     enum Validity: Hashable, Sendable {
         /// The access was revoked or has expired.
         case over
-        /// The access is valid, but to other trackables than before, because the members of a group have changed.
+        /// The access is valid, but the members of a group have changed. The value is the set of trackables that the
+        /// caller may now read, which differs from the earlier one.
         case changed(TrackableScope)
-        /// The access is valid until a time; `nil` for no end.
+        /// The access is valid for the same trackables as before, until the given time; `nil` for no end.
         case valid(until: UnixTime?)
     }
 
-    /// Returns `true` while the caller's grant and session are valid, and the caller may still read every trackable that
-    /// it could read before. A long answer checks this again and again.
+    /// Returns `true` while the caller's grant and session are valid, and the caller may still read every trackable
+    /// that it could read before. The code that writes a long answer calls this function repeatedly.
     ///
     /// - Throws: `storeFailed`.
     package func stillHolds(_ caller: Caller, now: UnixTime) async throws(TrackingError) -> Bool {
@@ -203,7 +204,7 @@ package struct AccessStore: Sendable {
     ///
     /// - Parameters:
     ///   - trackable: The trackable that the links show; `nil` for the links of all trackables.
-    ///   - number: The number below which the links are.
+    ///   - number: The links have lower numbers than this one.
     ///   - limit: The largest number of links.
     /// - Throws: `storeFailed`.
     package func shares(
@@ -335,20 +336,21 @@ extension AccessGrant {
         self.readGroups = Self.groups(json: row["readGroups"])
     }
 
-    /// The grant as the object of an entry in the audit: the name of a token, or the number and the trackable of a share
-    /// link.
+    /// The text that names the grant in an entry of the audit: the name of a token, or the number and the trackable of
+    /// a share link.
     fileprivate var object: String {
         self.kind == .token ? self.name : "\(self.number) of \(self.reads.description)"
     }
 
-    /// The groups as JSON text, as it is stored in the database; `nil` for none.
+    /// The names of the grant's groups as JSON text, as it is stored in the database; `nil` if the grant has no groups.
     fileprivate var groupsJSON: String? {
         guard !self.readGroups.isEmpty else { return nil }
         let names = self.readGroups.sorted().map { JSONValue.text($0) }
         return String(decoding: JSONValue.list(names).json, as: UTF8.self)
     }
 
-    /// Reads stored groups. Invalid text gives none, which allows nothing.
+    /// Reads the names of a grant's groups from the JSON text that the database stores. Invalid text gives no groups,
+    /// which allows nothing.
     private static func groups(json: String?) -> Set<String> {
         let list = json.flatMap { try? JSONValue(json: $0.utf8) }?.list
         return Set(list?.compactMap(\.text) ?? [])

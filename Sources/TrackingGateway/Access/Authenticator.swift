@@ -24,8 +24,8 @@ package final class Authenticator: Sendable {
 
     /// Returns the caller with a token or the secret of a share link.
     ///
-    /// A valid token is accepted even while others at the same client address present invalid ones too often. One phone
-    /// with an old token must not block the phones that share its address, and 256 random bits cannot be guessed.
+    /// A valid token is accepted even while other clients at the same address present invalid tokens too often. One
+    /// phone with an old token must not block the phones that share its address, and 256 random bits cannot be guessed.
     ///
     /// - Parameter text: The secret that the request presents.
     /// - Throws: `Problem`: 401 for an invalid secret, or 429 for too many requests.
@@ -44,7 +44,7 @@ package final class Authenticator: Sendable {
 
     /// Returns the grant of a share link, also of one that has expired or was revoked.
     ///
-    /// A link that is over counts towards the same limit as an invalid one.
+    /// A request with an expired or revoked link counts towards the limit of requests with an invalid secret.
     ///
     /// - Parameter text: The secret of the link.
     /// - Throws: `Problem`: 401 for a text that is no share link of this gateway, or 429 for too many requests.
@@ -77,7 +77,8 @@ package final class Authenticator: Sendable {
         return caller
     }
 
-    /// Replaces an overlong text, which is never a valid secret, by an empty one, to save the time to hash it.
+    /// Returns the text that a caller presents as its secret, or an empty text in place of an overlong one. An overlong
+    /// text is never a valid secret, so the time to hash it is saved.
     private static func bounded(_ text: String) -> String {
         text.utf8.count <= Credential.maximumBytes ? text : ""
     }
@@ -92,8 +93,8 @@ package final class Authenticator: Sendable {
 }
 
 extension GatewayRequestContext {
-    /// Returns the address of the client. Behind a TLS proxy it is the last address that the proxy reports in
-    /// `X-Forwarded-For`.
+    /// Returns the address of the client that sent an HTTP request. Behind a TLS proxy it is the last address that the
+    /// proxy reports in `X-Forwarded-For`.
     func address(of request: Request, isBehindProxy: Bool) -> String {
         if isBehindProxy, let last = request.headers[.forwardedFor]?.split(separator: ",").last {
             return String(last.drop { $0 == " " }.prefix(64))

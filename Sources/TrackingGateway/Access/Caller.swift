@@ -4,7 +4,7 @@ package import TrackingCore
 package enum TrackableScope: Hashable, Sendable {
     /// The permission applies to every trackable.
     case all
-    /// The permission applies to these trackables only; to none if the set is empty.
+    /// The permission applies only to the trackables in this set. An empty set allows nothing.
     case only(Set<TrackableID>)
 
     /// Returns `true` if the permission applies to a trackable.
@@ -15,7 +15,7 @@ package enum TrackableScope: Hashable, Sendable {
         }
     }
 
-    /// Returns `true` if this permission applies to every trackable of another one.
+    /// Returns `true` if this permission applies to every trackable to which the permission `other` applies.
     func includes(_ other: TrackableScope) -> Bool {
         switch (self, other) {
         case (.all, _): true
@@ -33,7 +33,8 @@ package struct Caller: Hashable, Sendable {
     package var publishes: TrackableScope
     /// The trackables that the caller may read.
     package var reads: TrackableScope
-    /// `true` if the caller may change shared data: names, fences, rules, tokens.
+    /// `true` if the caller is an administrator, who may change names, fences, rules and share links, and send commands
+    /// to devices.
     package var isAdmin: Bool
     /// The request limits of the caller's token that differ from the defaults.
     package var limits = TokenLimits()

@@ -4,7 +4,8 @@ struct PageOrigin: Hashable {
     /// The host and port of the origin, in lower case, without the default port of the scheme.
     private let authority: String
 
-    /// Reads an origin, or the beginning of a URL; `nil` for `null` and any other text.
+    /// Reads the origin at the beginning of a URL or of the header `Origin`. `nil` for any text that does not begin
+    /// with `http://` or `https://` and a host, such as `null`.
     init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count >= 3, parts[1].isEmpty, ["http:", "https:"].contains(parts[0].lowercased()) else {
@@ -15,8 +16,8 @@ struct PageOrigin: Hashable {
         guard !self.authority.isEmpty else { return nil }
     }
 
-    /// Returns `true` if this is the origin of the gateway's own pages: that of the gateway's address, or that of the
-    /// host in the request.
+    /// Returns `true` if this origin belongs to the gateway's own pages. These origins are the gateway's public
+    /// address, and the host to which the request was sent.
     ///
     /// - Parameters:
     ///   - url: The public address of the gateway; `nil` if it is not known.

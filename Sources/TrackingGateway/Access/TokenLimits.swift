@@ -7,7 +7,7 @@ package struct TokenLimits: Hashable, Sendable {
     /// `nil` for the default.
     package var bodyBytes: Int?
 
-    /// The allowed values of ``requestsPerSecond``.
+    /// The allowed values of ``requestsPerSecond``: 0.1 to 100,000.
     package static let requestRange = 0.1...100_000
     /// The allowed values of ``bodyBytes``: 1 KiB to 1 GiB.
     package static let bodyRange = 1024...1_073_741_824

@@ -67,7 +67,7 @@ package struct HomeAssistantDiscovery: Hashable, Sendable {
         {% else %}{{ {} | tojson }}{% endif %}
         """
 
-    /// Decodes a text that ``name(_:)`` encoded; `nil` for any other text.
+    /// Decodes a part of a Home Assistant topic that ``name(_:)`` encoded; `nil` for a part in another form.
     private static func text(_ name: Substring) -> String? {
         var bytes: [UInt8] = []
         var rest = Array(name.utf8)[...]

@@ -11,11 +11,13 @@ import TrackingRuntime
 /// acknowledgement it also waits, for a limited time, until the records are published and stored by the recorders.
 /// Without an acknowledgement the broker sends the message again.
 package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
-    /// A function that makes the records of a trackable durable, within the given time. It throws an error with
-    /// ``TrackingError/isOfLog`` if the gateway's log does not have the records. The caller must then give them again.
+    /// A function that makes the records of a trackable durable, within the given time. If it throws an error with
+    /// ``TrackingError/isOfLog``, the gateway's log does not have the records, and the caller must repeat the call with
+    /// the same records. After any other error the log has the records.
     package typealias Take = @Sendable (TrackableID, PhoneBatch, Duration) async throws(TrackingError) -> Void
 
-    /// The largest number of trackables in the set `late`.
+    /// The largest number of trackables that the receiver remembers as late: their last records could not be published
+    /// in time. Beyond this number the receiver forgets all of them.
     private static var maximumLate: Int { 10_000 }
 
     private let reader: OwnTracksReader
@@ -107,8 +109,9 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
         }
     }
 
-    /// Makes the records of a batch durable, and stores its invalid pieces in the quarantine. Tries again until both
-    /// succeed or the task is cancelled.
+    /// Saves a batch: its records in the gateway's log, and then its invalid pieces in the quarantine. Waits for a
+    /// limited time until the records are published and stored too. Tries again until both are saved or the task is
+    /// cancelled.
     private func keep(_ batch: PhoneBatch, of id: TrackableID) async {
         if !batch.records.isEmpty {
             await self.untilDone(id) { () throws(TrackingError) in
@@ -144,7 +147,8 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
             metadata: ["trackable": "\(id)", "reason": "\(error)"])
     }
 
-    /// Repeats an operation until it succeeds or the task is cancelled, with waits from 1 s up to 30 s.
+    /// Repeats an operation until it succeeds or the task is cancelled, with waits between the attempts that grow from
+    /// 1 s to 30 s.
     private func untilDone(_ id: TrackableID, _ work: () async throws(TrackingError) -> Void) async {
         var backoff = Backoff(first: .seconds(1), maximum: .seconds(30))
         while !Task.isCancelled {

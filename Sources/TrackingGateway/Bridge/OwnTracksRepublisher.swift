@@ -5,7 +5,7 @@ package import TrackingCore
 ///
 /// A device that publishes on OwnTracks' topics itself is not republished there, because its positions came from there.
 package struct OwnTracksRepublisher: Sendable {
-    /// The settings of the part of the bridge that publishes.
+    /// The settings by which the bridge republishes positions for OwnTracks and announces trackables to Home Assistant.
     package struct Configuration: Sendable {
         /// The OwnTracks topics, and the user under which the bridge publishes. Without a user the bridge publishes
         /// nothing on OwnTracks' topics.
@@ -30,9 +30,9 @@ package struct OwnTracksRepublisher: Sendable {
 
     /// An action that the bridge has decided on. ``OwnTracksSender`` performs it.
     package enum Action: Hashable, Sendable {
-        /// Send these commands to the connection, in order.
+        /// Pass these commands to the connection to the broker, in order. A command publishes a message, for example.
         case send([TransportCommand])
-        /// Report a message on this topic that is invalid, or whose trackable is beyond the limit.
+        /// Report a message on this topic that is invalid, or whose trackable exceeds the largest number of trackables.
         case skipped(topic: String, TrackingError)
         /// Report that the broker rejected a message on this topic, or a subscription to it.
         case refused(topic: String, TrackingError)
@@ -61,7 +61,8 @@ package struct OwnTracksRepublisher: Sendable {
     /// numbers its connections from 0; before the first one, the value is 0 too.
     package private(set) var connection = 0
 
-    /// The time after the broker granted the subscriptions. Then all retained messages are assumed to have arrived.
+    /// The wait of ten seconds after the broker granted the subscriptions. After this wait, all retained messages are
+    /// assumed to have arrived.
     package static let keptAfter: Duration = .seconds(10)
     private var outgoing = NewestMessages()
 
@@ -144,9 +145,11 @@ package struct OwnTracksRepublisher: Sendable {
         }
     }
 
-    /// Handles a message on the OwnTracks topic for positions of a device. A device or a bridge published the message.
+    /// Handles a message on an OwnTracks topic for the positions of a device. A device or a bridge published the
+    /// message.
     ///
-    /// If a device publishes there itself, the position that the bridge republished for it is cleared.
+    /// If a device published the message, the bridge clears the position that it republished for this device's
+    /// trackable.
     private mutating func receivedForeign(_ message: IncomingMessage) throws(TrackingError) -> [OutgoingMessage] {
         guard let place = self.configuration.reader.topics.place(message.topic), place.part == nil else { return [] }
         if place.user == self.configuration.reader.outUser {
@@ -257,12 +260,12 @@ struct NewestMessages: Sendable {
     private var lastToken: TransportToken = 0
     /// The messages that were published but not acknowledged or rejected by the broker yet, by their tokens.
     private var sent: [TransportToken: OutgoingMessage] = [:]
-    /// The topics of the messages in `sent`.
+    /// The topics on which a message is published but not yet acknowledged or rejected by the broker.
     private var busy: Set<String> = []
     private var waiting: [String: OutgoingMessage] = [:]
 
-    /// Adds a message. Returns the command that publishes it; `nil` if it must wait for the connection or for an
-    /// earlier message on its topic.
+    /// Adds a message to the queue. Returns the command that publishes the message; `nil` if the message must wait for
+    /// the connection or for an earlier message on its topic.
     mutating func put(_ message: OutgoingMessage) -> TransportCommand? {
         guard self.isConnected, !self.busy.contains(message.topic) else {
             self.waiting[message.topic] = message

@@ -56,11 +56,12 @@ final class Eraser: Service {
         }
     }
 
-    /// Erases records of a trackable after its position was cleared at the broker. Erases only the records from before
-    /// the time up to which the history has erased the trackable. A client that may publish the trackable can clear its
-    /// position, but must not erase more.
+    /// Erases records of a trackable from the gateway's log and database after the trackable's position was cleared at
+    /// the broker. The history stores a time before which it has erased the trackable's records. Only records from
+    /// before this time are erased here, because a client that may clear the position must not erase more.
     ///
-    /// - Parameter known: The times up to which earlier calls erased trackables. A call for the same time does nothing.
+    /// - Parameter known: For each trackable, the time before which earlier calls erased its records. A call for the
+    ///   same time does nothing.
     private func eraseCleared(_ id: TrackableID, _ known: inout [TrackableID: UnixTime]) async {
         guard let history = self.history else { return }
         await self.repeating { () throws(TrackingError) in
@@ -85,7 +86,8 @@ final class Eraser: Service {
         try await Erasures(self.database).erase(id, before: time)
     }
 
-    /// Repeats an operation until it succeeds or the task is cancelled, with waits from 1 s up to 30 s.
+    /// Repeats an erasure until it succeeds or the task is cancelled, with waits between the attempts that grow from 1
+    /// s to 30 s.
     private func repeating(_ operation: () async throws(TrackingError) -> Void) async {
         var backoff = Self.minimumBackoff
         while !Task.isCancelled {

@@ -31,8 +31,8 @@ package struct Erasures: Sendable {
     /// Creates access to the erasure requests in a gateway's database.
     package init(_ database: GatewayDatabase) { self.database = database }
 
-    /// Erases the quarantined pieces of a trackable and its waiting webhook messages. Overwrites them in the database
-    /// file.
+    /// Erases a trackable's quarantined pieces and its waiting webhook messages from the gateway's database. Overwrites
+    /// their bytes in the database file.
     ///
     /// - Parameter time: The time before which data is erased; `nil` for all.
     /// - Throws: `storeFailed`; the files can then still contain some of the data.

@@ -50,8 +50,8 @@ enum JSONParts {
     /// Returns the source texts of the members of a JSON object, by name; `nil` if the value is not an object. Of
     /// several members of one name, the last one is returned.
     ///
-    /// - Throws: `invalidPayload` if the syntax between the members is invalid; `payloadTooLarge` if the object has
-    ///   more than 1,000 members.
+    /// - Throws: `invalidPayload` if a member has no name or no colon, or the text ends within a value;
+    ///   `payloadTooLarge` if the object has more than 1,000 members.
     static func members(of object: ArraySlice<UInt8>) throws(TrackingError) -> [String: ArraySlice<UInt8>]? {
         var scan = Scan(object)
         guard scan.take(UInt8(ascii: "{")) else { return nil }
@@ -103,7 +103,8 @@ private struct Scan {
         }
     }
 
-    /// Returns `true` and moves behind the given byte if it is the next one in the JSON text, not counting white space.
+    /// Moves behind the given byte and returns `true` if this byte is the next one in the JSON text, not counting white
+    /// space. Otherwise returns `false`.
     mutating func take(_ byte: UInt8) -> Bool {
         self.passSpace()
         guard self.index < self.text.endIndex, self.text[self.index] == byte else { return false }

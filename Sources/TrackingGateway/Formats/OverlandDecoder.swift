@@ -7,10 +7,10 @@ package enum OverlandDecoder {
     ///
     /// - Parameters:
     ///   - body: The bytes of the body.
-    ///   - receivedAt: The time of messages that have no time of their own.
+    ///   - receivedAt: The time of arrival, which becomes the time of messages without a time of their own.
     ///   - secret: The key of encrypted messages; `nil` for none.
-    /// - Throws: `invalidPayload` if the body is not JSON or has no `locations`; `payloadTooLarge` if it has too many.
-    ///   An invalid Feature does not throw; it is added to ``PhoneBatch/refused``.
+    /// - Throws: `invalidPayload` if the body is not JSON or has none of the accepted forms; `payloadTooLarge` if it
+    ///   has too many Features. An invalid Feature does not throw; it is added to ``PhoneBatch/refused``.
     package static func decode(
         _ body: [UInt8], receivedAt: UnixTime, secret: OwnTracksSecret? = nil
     ) throws(TrackingError) -> PhoneBatch {

@@ -89,7 +89,7 @@ enum OverlandFeature {
 }
 
 extension TrackingEvent.Kind {
-    /// The kind of an event that records an entry of a phone without a valid position.
+    /// The kind of an event that records a phone's Feature or message without a valid position.
     static let noPosition = Self(rawValue: "NO_POSITION")
     /// The kind of an event that records an action of the phone's app. The event's detail names the action in `action`.
     static let action = Self(rawValue: "ACTION")

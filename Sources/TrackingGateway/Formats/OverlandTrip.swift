@@ -61,8 +61,8 @@ enum OverlandTrip {
         return [ended, RecordDraft(trip: trip)].compactMap { $0 }
     }
 
-    /// The properties that a version of a trip has as fields of its own. The event of the trip's end omits them from
-    /// its detail.
+    /// The properties of an ended trip's Feature that the trip record has as fields of its own. The event of the trip's
+    /// end omits them from its detail.
     private static let said: Set = [
         "type", "mode", "start", "end", "start_location", "end_location", "start-coordinates", "end-coordinates",
         "duration", "distance", "stopped_automatically",

@@ -6,7 +6,7 @@ package enum OwnTracksDecoder {
     ///
     /// - Parameters:
     ///   - body: The bytes of the HTTP body or MQTT payload.
-    ///   - receivedAt: The time of messages that have no time of their own.
+    ///   - receivedAt: The time of arrival, which becomes the time of messages without a time of their own.
     ///   - secret: The key of encrypted messages; `nil` for none.
     ///   - countsFrom2001: `true` if times before 2010 are counted from the year 2001, as in Overland's OwnTracks mode.
     /// - Throws: `invalidPayload` if the body is not JSON or has only numbers and words; `payloadTooLarge` if there are

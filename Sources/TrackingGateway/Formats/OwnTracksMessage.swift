@@ -111,7 +111,8 @@ struct OwnTracksMessage {
         self.names[name] != nil || ["_type", "topic", "tst", "alt", "vac", "motionactivities"].contains(name)
     }
 
-    /// Returns the time in a member of an OwnTracks message; `nil` if it is invalid.
+    /// Returns the time in a member of an OwnTracks message; `nil` if it is invalid. From senders that count from the
+    /// year 2001, a time before 2010 is converted.
     private func moment(_ value: JSONValue) -> UnixTime? {
         guard let time = PointDraft.time(value), time.seconds.magnitude <= 1e11 else { return nil }
         // OwnTracks did not exist before 2010, so an earlier time is counted from the year 2001.
@@ -154,8 +155,8 @@ struct OwnTracksMessage {
             identity: identity)
     }
 
-    /// Returns the time of the event in an OwnTracks message, or else the time at which the message was created; `nil`
-    /// without a valid time.
+    /// Returns the time in the member `tst` of an OwnTracks message, or else in `created_at`, the time at which the
+    /// message was created. `nil` without a valid time.
     private func time(of members: [String: JSONValue]) -> UnixTime? {
         members["tst"].flatMap(self.moment) ?? members["created_at"].flatMap(self.moment)
     }

@@ -4,7 +4,7 @@ package import TrackingCore
 package struct OwnTracksReader: Sendable {
     /// The result of reading an OwnTracks message.
     package enum Reading: Hashable, Sendable {
-        /// The message contains these records of this trackable, and these invalid pieces.
+        /// The message belongs to this trackable and contains this batch: its records and its invalid pieces.
         case batch(TrackableID, PhoneBatch)
         /// The message has no records to ingest.
         case ignored(Reason)
@@ -16,7 +16,7 @@ package struct OwnTracksReader: Sendable {
     package enum Reason: Hashable, Sendable {
         /// The message is a retained copy. Its records were ingested when it was first published.
         case replayed
-        /// A Godwit bridge republished the message, so its position is known.
+        /// A Godwit bridge republished the message, so its position is already recorded.
         case ownPosition
         /// The message is empty. It only clears the retained message of a topic.
         case cleared
@@ -49,7 +49,7 @@ package struct OwnTracksReader: Sendable {
 
     /// Reads an OwnTracks message.
     ///
-    /// - Parameter time: The time of messages that have no time of their own.
+    /// - Parameter time: The time of arrival, which becomes the time of messages without a time of their own.
     package func read(_ message: IncomingMessage, receivedAt time: UnixTime) -> Reading {
         guard let place = self.configuration.topics.place(message.topic),
             place.part.map(OwnTracksTopics.parts.contains) ?? true

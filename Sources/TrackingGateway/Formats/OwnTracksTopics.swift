@@ -6,7 +6,7 @@ package struct OwnTracksTopics: Hashable, Sendable {
     /// The topic levels above the user, such as `owntracks`, without a slash at either end.
     package let root: String
 
-    /// The user, device and part of an OwnTracks topic.
+    /// The levels of an OwnTracks topic below the root: the user, the device, and the optional level below the device.
     struct Place: Hashable {
         let user: String
         let device: String
@@ -48,7 +48,7 @@ package struct OwnTracksTopics: Hashable, Sendable {
     /// Returns the OwnTracks topic of a device's positions.
     func path(user: String, device: String) -> String { "\(self.root)/\(user)/\(device)" }
 
-    /// Returns the user, device and part of an OwnTracks topic; `nil` if it is none.
+    /// Returns the user, the device and the level below the device of a topic; `nil` if it is not an OwnTracks topic.
     func place(_ topic: String) -> Place? {
         guard topic.hasPrefix("\(self.root)/") else { return nil }
         let levels = topic.dropFirst(self.root.count + 1).split(separator: "/", omittingEmptySubsequences: false)

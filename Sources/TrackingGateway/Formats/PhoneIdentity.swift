@@ -28,8 +28,8 @@ package struct PhoneIdentity: Hashable, Sendable {
         self.add(user: String(levels[1]), device: String(levels[2]))
     }
 
-    /// Returns the trackable of the request. If the token may publish only one trackable, it is this one, whatever the
-    /// names are.
+    /// Returns the trackable of the request. If the token may publish only one trackable, this trackable is returned
+    /// and the names are ignored.
     ///
     /// - Parameter scope: The trackables that the request's token may publish.
     /// - Throws: `invalidName` if the names do not identify one of these trackables.

@@ -49,7 +49,7 @@ extension RecordDraft {
     }
 }
 
-/// The SHA-256 sum of the content by which the gateway recognises a record that is sent again.
+/// The SHA-256 sum of a record's content. The gateway recognises by this sum a record that is sent again.
 struct ContentSum {
     /// The 32 bytes of the SHA-256 digest.
     let bytes: [UInt8]
@@ -64,7 +64,8 @@ struct ContentSum {
         self.bytes = SHA256.digest(of: Array(kind.utf8), content, Array(discriminator.utf8))
     }
 
-    /// The beginning of the sum, as the digest of a record. By it the gateway recognises a record that is sent again.
+    /// The beginning of the SHA-256 sum, as the digest of a record. By this digest the gateway recognises a record that
+    /// is sent again.
     var digest: RecordDigest { RecordDigest(self.bytes)! }  // 32 bytes are enough
 
     /// A UUID (RFC 9562, version 8) from the second half of the SHA-256 digest. It does not reveal ``digest``.

@@ -7,6 +7,7 @@ import TrackingRuntime
 /// clients may take.
 struct ConnectionLimits {
     /// The longest time that a client may take to send a request's header or body, or to receive a part of the answer.
+    /// Each received KB of a body adds a second, up to ten times this time.
     var patience = Duration.seconds(30)
     /// The largest number of open connections. Further connections wait to be accepted.
     var maximum = ConnectionLimits.maximum(atMost: 20_000)

@@ -2,9 +2,9 @@ import SystemLibrary
 import NIOCore
 import TrackingCore
 
-/// Creates the error for an address on which the server cannot listen.
+/// The error for an address on which a server cannot listen.
 enum ListenFailure {
-    /// Runs a server, and replaces its error if it cannot listen on its address by one that names the address.
+    /// Runs a server. If the server cannot listen on its address, replaces its error by one that names the address.
     ///
     /// - Throws: `inputUnreadable` if the server cannot listen on the address; otherwise the server's error.
     static func named(host: String, port: Int, _ serve: () async throws -> Void) async throws {

@@ -35,7 +35,7 @@ package struct TokenBucket: Hashable, Sendable {
 
     /// Takes a permit for one request.
     ///
-    /// - Returns: `nil` if there was a permit; otherwise the time until the next one.
+    /// - Returns: `nil` if there was a permit; otherwise the time until the next permit.
     package mutating func take(now: MonotonicTime) -> Duration? {
         self.fill(now: now)
         guard self.level >= 1 else { return .seconds((1 - self.level) / self.limit.perSecond) }
@@ -64,8 +64,8 @@ package struct RateLimiter<Key: Hashable & Sendable>: Sendable {
     private let capacity: Int
     private var buckets: [Key: TokenBucket] = [:]
 
-    /// Creates a limiter that remembers at most `capacity` keys with recent requests. While there are more, requests
-    /// with new keys are rejected.
+    /// Creates a limiter that remembers at most `capacity` keys with recent requests. While this number is reached,
+    /// requests with further keys are rejected.
     ///
     /// - Parameters:
     ///   - limit: The limit for each key.
@@ -80,8 +80,8 @@ package struct RateLimiter<Key: Hashable & Sendable>: Sendable {
 
     /// Takes a permit for one request with a key.
     ///
-    /// - Parameter limit: The key's own limit, which must not change; `nil` for the limit of all keys.
-    /// - Returns: `nil` if there was a permit; otherwise the time until the next one.
+    /// - Parameter limit: The key's own limit, the same in each call with this key; `nil` for the limit of all keys.
+    /// - Returns: `nil` if there was a permit; otherwise the time after which the caller may try again.
     package mutating func take(_ key: Key, _ limit: RateLimit? = nil, now: MonotonicTime) -> Duration? {
         if self.buckets[key] == nil, self.buckets.count >= self.capacity {
             self.buckets = self.buckets.filter { !$0.value.isFull(now: now) }

@@ -23,7 +23,7 @@ public final class Intake: Service {
     let commands: PhoneCommandDesk?
     private let connection = Mutex(false)
     private let logger: Logger
-    /// The number of accepted records that are not durable yet, which means published and stored.
+    /// The number of accepted records that are not durable yet: not yet published, or not yet stored by the recorders.
     private let underWay = Mutex(0)
 
     /// The largest number of records that are being made durable at once. A request beyond this number is rejected and
@@ -116,8 +116,8 @@ public final class Intake: Service {
         return try await self.taking(drafts, id, limit)
     }
 
-    /// Prevents the publishing of a trackable's positions up to `watermark` as live positions, after the position was
-    /// cleared at the broker. See ``AssetPublisher/forgetPosition(of:through:)``.
+    /// Prevents that a trackable's positions up to the position `watermark` are published again as live positions,
+    /// after its position was cleared at the broker. See ``AssetPublisher/forgetPosition(of:through:)``.
     func forgetPosition(of id: TrackableID, through watermark: Location?) { self.forgetting(id, watermark) }
 
     /// Erases the records of a trackable from the gateway's log: those before `time`, or all. See

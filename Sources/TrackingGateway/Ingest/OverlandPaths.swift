@@ -5,11 +5,12 @@ package struct OverlandPaths: Hashable, Sendable {
     /// All paths for Overland, each once and without empty parts, which the router ignores too.
     package private(set) var all = ["/overland"]
 
-    /// The first parts of the gateway's own HTTP paths, which cannot be added.
+    /// The first parts of the gateway's own HTTP paths. A path for Overland that begins with one of them is rejected.
     private static let taken: Set<Substring> = [
         "healthz", "leaflet", "map", "metrics", "owntracks", "points", "readyz", "s", "session", "tiles",
     ]
-    /// The parts after `/api/v1` in the gateway's own HTTP paths, which cannot be added.
+    /// The parts that follow `/api/v1` in the gateway's own HTTP paths. A path for Overland with one of them after
+    /// `/api/v1` is rejected.
     private static let takenOfAPI: Set<Substring> = [
         "fences", "live", "openapi.json", "positions", "quarantine", "rules", "shares", "trackables",
     ]

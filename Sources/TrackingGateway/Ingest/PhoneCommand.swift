@@ -36,7 +36,7 @@ struct PhoneCommand: Hashable, Sendable {
 }
 
 extension JSONValue {
-    /// The value as the text of a command-line option; `nil` for a list or an object.
+    /// The value of a setting as text, in the form of a command-line option; `nil` for a list or an object.
     fileprivate var settingText: String? {
         switch self {
         case .text(let text): text
@@ -85,7 +85,7 @@ enum OwnTracksSettings {
 enum OverlandSettings {
     private struct Setting {
         let name: String
-        /// `true` if the setting is in the object `main`, which applies outside of trips.
+        /// `true` if Overland expects the setting in the object `main`, which applies outside of trips.
         var isMain = true
         let values: [String: JSONValue]
     }

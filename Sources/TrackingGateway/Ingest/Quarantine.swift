@@ -31,7 +31,7 @@ package struct Quarantine: Sendable {
         package let number: Int64
         /// The trackable of the request that contained the piece.
         package let trackable: String
-        /// The name of the program that sent the request.
+        /// The name of the program that first sent the piece.
         package let client: String
         /// The reason for which the piece is invalid.
         package let reason: String
@@ -106,7 +106,7 @@ package struct Quarantine: Sendable {
     ///
     /// - Parameters:
     ///   - limit: The largest number of pieces.
-    ///   - number: The number below which the pieces are.
+    ///   - number: The pieces have lower numbers than this one.
     /// - Throws: `storeFailed`, `storeUnusable`.
     package func entries(
         limit: Int, below number: Int64 = .max

@@ -80,7 +80,8 @@ struct APIQuery {
         return try Set(ids.map { try TrackableID($0) })
     }
 
-    /// Returns the trackable of the parameter `after`: the last one of the page before; `nil` for the first page.
+    /// Returns the trackable in the parameter `after`, which is the last trackable on the previous page; `nil` without
+    /// the parameter, for the first page.
     func after() throws(Problem) -> TrackableID? {
         guard let value = self["after"] else { return nil }
         guard let id = try? TrackableID(value) else {

@@ -1,9 +1,9 @@
 import TrackingCore
 
 extension Caller {
-    /// A text that identifies a caller's access, without revealing who the caller is. It does not depend on the
-    /// session, and is the same after a restart of the gateway. A page that receives another tag than before discards
-    /// its data, because its access has changed.
+    /// A text that identifies a caller's access without revealing it: a hash of the name, the grant, the time span and
+    /// the readable trackables. It does not depend on the session, and is the same after a restart of the gateway. A
+    /// page that receives another tag than before discards its data, because its access has changed.
     var tag: String {
         let scope =
             switch self.reads {

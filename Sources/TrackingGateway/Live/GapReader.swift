@@ -11,13 +11,13 @@ import TrackingSubscriber
 struct GapReader {
     /// The largest number of points and events that are read from the history for one live stream.
     static let maximumRecords = 10_000
-    /// The number of points in one page. It is small, so that a caller whose access ends receives few points after
-    /// that.
+    /// The number of points that are read from the history at once. It is small, so that a caller whose access ends
+    /// receives few points afterwards.
     private static let page = 250
     /// The largest number of trackables whose history is read for one live stream.
     static let maximumTrackables = 1_000
-    /// The time before the interruption at which the reading begins. A recorder may store a point up to this time later
-    /// than points with later times.
+    /// The time before the interruption at which the reading begins: 60 s. Recorders may store points out of order, a
+    /// point up to this time after points with later times.
     static let disorder = Duration.seconds(60)
 
     private let times: TimeSpan
@@ -74,7 +74,8 @@ struct GapReader {
 
     /// Lists the trackables whose history is read. Only the first call does this.
     ///
-    /// - Returns: `false` if the history cannot be read for this stream.
+    /// - Returns: `false` if the gateway does not receive everything live in time, or the stream has too many
+    ///   trackables.
     private mutating func begin(_ history: any HistoryStore) async throws -> Bool {
         guard self.unread == nil else { return true }
         guard await self.settled() else { return false }
@@ -139,7 +140,7 @@ struct GapReader {
 
 extension LiveSelection {
     /// Returns `true` if a live stream shows a recorded event. A stream of a geographic area also shows events without
-    /// a place.
+    /// a place. A stream of a share link shows no events.
     fileprivate func wants(_ event: TrackingEvent) -> Bool {
         guard self.span == nil else { return false }
         guard case .box(let box) = self.wanted, let place = event.location?.coordinate else { return true }

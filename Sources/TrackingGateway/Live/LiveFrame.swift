@@ -22,7 +22,7 @@ enum LiveFrame {
     /// Returns a server-sent event that contains a message of the tracking protocol.
     ///
     /// - Parameters:
-    ///   - payload: The message; `nil` if the value was cleared.
+    ///   - payload: The message; `nil` if the trackable's value was cleared.
     ///   - extra: JSON members to add in front of those of the payload.
     ///   - event: The id of the server-sent event in the stream; `nil` for none.
     static func event(
