@@ -61,7 +61,7 @@ package struct Erasures: Sendable {
         }
     }
 
-    /// Returns the erasure requests that were not performed yet, in order.
+    /// Returns the erasure requests that were not performed yet, the oldest first.
     package func requests() async throws(TrackingError) -> [Request] {
         try await self.database.read { db in
             try Row.fetchAll(db, sql: "SELECT number, trackable, before FROM erasure ORDER BY number").map { row in

@@ -79,7 +79,8 @@ enum OverlandFeature {
         }
     }
 
-    /// Returns the properties of a Feature, without the time, as far as they fit into a tracking event.
+    /// Returns the properties of an Overland Feature as the detail of a tracking event: without the time, and only as
+    /// many as fit into an event.
     static func detail(_ properties: [String: JSONValue]) -> [String: JSONValue] {
         var detail = properties
         detail["timestamp"] = nil

@@ -14,8 +14,8 @@ struct ConnectionLimits {
     /// `true` when all connections come from proxies. There is then no limit for a single address.
     var isBehindProxy = false
 
-    /// The number by which the maximum of all connections is divided. The result is the largest number of connections
-    /// from one client address.
+    /// The divisor for the largest number of all connections. The quotient is the largest number of connections from
+    /// one client address.
     private static let share = 4
 
     /// The largest number of connections from one client address; `nil` for no limit.

@@ -116,7 +116,7 @@ struct RequestPace {
     /// The number of bytes of the request's body that have been received.
     var bytes = 0
 
-    /// The time by which the whole request must have arrived.
+    /// The time by which the whole request must have arrived, given the bytes that were received so far.
     var deadline: NIODeadline {
         let more = TimeAmount.milliseconds(Int64(self.bytes) * 1000 / 1024)
         return self.begun + min(self.limit + more, .nanoseconds(self.limit.nanoseconds * 10))

@@ -23,7 +23,7 @@ struct APIQuery {
         try self.init(QueryParameters(of: request, allowing: names), now: now)
     }
 
-    /// Creates the query from parameters that were already read.
+    /// Creates the query from parameters that were already read from the request.
     init(_ parameters: QueryParameters, now: UnixTime = UnixTime(0)) {
         self.parameters = parameters
         self.now = now

@@ -56,8 +56,8 @@ enum LiveFrame {
         return buffer
     }
 
-    /// Returns the server-sent event for a heartbeat, with the gateway's time. Its id is that of the last update, so
-    /// that a client can resume a quiet stream from here.
+    /// Returns the server-sent event for a heartbeat, with the gateway's time. The event's id has the number of the
+    /// last update and the present time, so that a client can resume a quiet stream from the heartbeat.
     ///
     /// A missing heartbeat shows a client that the connection is dead. The heartbeat is not a comment in the stream,
     /// because web pages cannot see comments.

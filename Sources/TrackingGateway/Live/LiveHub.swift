@@ -20,8 +20,8 @@ package final class LiveHub: Service {
         var open: [LiveStreamID: LiveStream] = [:]
         /// The number of streams that were opened so far.
         var openings = 0
-        /// A counter of changes to the deadlines of streams, such as an earlier end. The loop that handles the
-        /// deadlines waits for a change of this counter.
+        /// A counter of changes to the deadlines of streams, such as a stream that ends earlier. The loop that checks
+        /// the deadlines waits until the counter changes.
         var deadlineChanges = 0
         var isFinished = false
     }
@@ -44,7 +44,7 @@ package final class LiveHub: Service {
     private let timeSinceDrop: @Sendable () -> Duration?
     private let history: KeptHistory
     private let logger: Logger
-    /// A signal that wakes the waiting tasks, for example after a stream was opened or ended.
+    /// A signal that wakes the tasks in ``waitForStreams(until:for:)``, for example after a stream was opened or ended.
     private let streamChanges = WakeSignal()
     private let clock = DeviceClock()
 
@@ -60,7 +60,7 @@ package final class LiveHub: Service {
     ///   - cleared: Receives the trackable whose position was cleared at the broker, and its last known position.
     ///   - clockAhead: Called for each point whose time is ahead of the gateway's clock by more than
     ///     ``LivePosition/maximumAhead``.
-    ///   - expect: Receives the trackables that have a position in the history.
+    ///   - expect: Receives the trackables that have a position in the history, so that the subscriber expects them.
     ///   - timeSinceDrop: Returns the time since the broker last dropped a message; `nil` if it dropped none.
     ///   - request: Requests a resolution from the publisher of a trackable, or withdraws the request (`nil`).
     package init(
@@ -131,7 +131,8 @@ package final class LiveHub: Service {
 
     // MARK: - Streams
 
-    /// `true` if another live stream can be opened.
+    /// `true` if another live stream can be opened: there are fewer than ``maximumStreams``, and the gateway is not
+    /// shutting down.
     package var hasRoom: Bool {
         self.shared.withLock { !$0.isFinished && $0.streams.count < Self.maximumStreams }
     }
@@ -168,7 +169,7 @@ package final class LiveHub: Service {
         }
     }
 
-    /// Closes a live stream whose client is gone, and withdraws the stream's resolution requests.
+    /// Removes a live stream that has ended or whose client is gone, and withdraws the stream's resolution requests.
     package func close(_ stream: LiveStream) {
         stream.end(.closed)
         self.shared.withLock { shared in
@@ -205,7 +206,7 @@ package final class LiveHub: Service {
     /// The number of open live streams.
     package var streamCount: Int { self.shared.withLock { $0.streams.count } }
 
-    /// The current state of all trackables, for the routes of the API.
+    /// The functions by which the routes of the API read the current state of all trackables.
     package var liveState: LiveState {
         LiveState(
             known: { id in self.shared.withLock { $0.state.known(id) } },
@@ -214,7 +215,7 @@ package final class LiveHub: Service {
             isConnected: { self.shared.withLock { $0.state.isConnected } }, timeSinceDrop: self.timeSinceDrop)
     }
 
-    /// `true` if the broker dropped a message within ``LiveState/dropMemory``.
+    /// `true` if the broker dropped a message within the last ten minutes (``LiveState/dropMemory``).
     var isBrokerDropping: Bool { self.timeSinceDrop().map { $0 < LiveState.dropMemory } ?? false }
 
     /// The callers of the open live streams.
@@ -257,8 +258,8 @@ package final class LiveHub: Service {
         case tooMany
     }
 
-    /// Requests a resolution of a trackable for a live stream, or withdraws the request (`nil`). The request ends with
-    /// the stream.
+    /// Requests a resolution of a trackable for a live stream, or withdraws the stream's request (`nil`). A request
+    /// ends with its stream.
     package func ask(
         _ resolution: Resolution?, for trackable: TrackableID, by id: LiveStreamID, of caller: Caller
     ) throws(RequestRefusal) {
@@ -278,8 +279,8 @@ package final class LiveHub: Service {
 
     // MARK: - What happens
 
-    /// Handles an event of the subscriber: delivers it to the streams. It holds the lock, so that each stream receives
-    /// all updates after its opening, in order.
+    /// Handles an event of the subscriber: updates the hub's state, and delivers the update to the live streams. The
+    /// hub's lock is held meanwhile, so that each stream receives all updates after its opening, in order.
     private func happened(_ event: SubscriberEvent) {
         if case .badMessage(_, let error) = event, error.code == .overloaded { self.overfull() }
         self.shared.withLock { self.deliver(event, to: &$0) }
@@ -352,12 +353,12 @@ package final class LiveHub: Service {
         }
     }
 
-    /// The shortest time between two checks of the deadlines of all streams. It limits the work when many streams are
-    /// opened.
+    /// The shortest time between two checks of the deadlines of all streams. This pause limits the work when many
+    /// streams are opened.
     static let pause = Duration.seconds(1)
 
-    /// Performs the periodic work until it is cancelled. Ends streams whose access has expired, closes the connections
-    /// of clients that do not read the end of their stream, and sends heartbeats.
+    /// Performs the periodic work for all live streams until the task is cancelled. Ends streams whose share link has
+    /// expired, closes the connections of clients that do not read the end of their stream, and sends heartbeats.
     private func tick() async {
         var nextBeat = self.clock.moment.now.advanced(by: Self.heartbeat)
         while !Task.isCancelled {

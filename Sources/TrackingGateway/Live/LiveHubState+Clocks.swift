@@ -5,16 +5,18 @@ package import TrackingCore
 extension LiveHubState {
     /// The result of comparing the time of a device's newest point with the gateway's clock.
     package struct ClockJudgement: Hashable, Sendable {
-        /// The number of seconds by which the point's time is ahead of the gateway's clock, if that is too far;
-        /// otherwise `nil`.
+        /// The number of seconds by which the point's time is ahead of the gateway's clock; `nil` if the point is not
+        /// ahead by more than ``LivePosition/maximumAhead``.
         package var lead: Int?
-        /// `true` if this is the first point of the trackable with a time too far ahead. Only the first is logged.
+        /// `true` for the first point of a trackable whose time is too far ahead. A warning is logged only for this
+        /// point.
         package var isFirst = false
-        /// The update for live streams if the number of seconds ahead began, changed or ended; `nil` for no change.
+        /// The update for live streams when a device's clock begins to be ahead, is ahead by another number of seconds,
+        /// or is no longer ahead; `nil` for no change.
         package var update: LiveUpdate?
     }
 
-    /// The smallest change of the number of seconds ahead that live streams are informed about.
+    /// The smallest change of a clock's lead that live streams are informed about, in seconds.
     private static let leadStep = 5
 
     /// Compares the time of a device's newest point with the gateway's clock, to detect a device whose clock is ahead.

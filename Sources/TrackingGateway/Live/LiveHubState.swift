@@ -7,16 +7,18 @@ package import TrackingSubscriber
 package struct LiveHubState: Sendable {
     /// The first updates that a new live stream delivers.
     package enum Opening: Hashable, Sendable {
-        /// The client has received nothing yet. The stream begins with the current state of the trackables, ordered by
+        /// The client names no earlier stream. The stream begins with the current state of the trackables, ordered by
         /// event number.
         case snapshot([LiveUpdate])
-        /// The client's earlier stream was interrupted. The stream begins with every update since then.
+        /// The client's earlier stream was interrupted. The new stream begins with every update that the client has
+        /// missed.
         case resumed([LiveUpdate])
-        /// The client's earlier stream was interrupted, and some of the updates since then are no longer available.
+        /// The client's earlier stream was interrupted, and some of the updates that the client has missed are no
+        /// longer available.
         ///
-        /// The stream begins with the clearings of positions since then (`cleared`), the history since the time
-        /// `since`, and the current state. If `isAnew` is `true`, the client's last event came from another run of the
-        /// gateway. The client then first discards its earlier data.
+        /// The new stream begins with the missed updates that cleared a position (`cleared`), the history since the
+        /// time `since`, and the current state. If `isAnew` is `true`, the client's last event came from another run of
+        /// the gateway. The client then first discards its earlier data.
         case gap(since: UnixTime, isAnew: Bool, cleared: [LiveUpdate] = [], [LiveUpdate])
     }
 
@@ -30,14 +32,14 @@ package struct LiveHubState: Sendable {
     private var lost: [TrackableID: Location] = [:]
     /// For each trackable, the last update that cleared its position.
     private var clearings: [TrackableID: LiveUpdate] = [:]
-    /// The trackables whose publisher was present, as far as the gateway last knew.
+    /// The trackables whose publisher was present according to the last known presence.
     private var published: Set<TrackableID> = []
     private var ring: UpdateRing
     private let maximumTrackables: Int
     /// For each trackable whose device has a clock that is ahead: the number of seconds ahead that live streams were
     /// last informed about.
     var leads: [TrackableID: Int] = [:]
-    /// The trackables with a device clock that is ahead and was already logged.
+    /// The trackables for which the gateway has already logged that the device's clock is ahead.
     var reported: Set<TrackableID> = []
 
     /// Creates a state without any known trackable.
@@ -45,7 +47,7 @@ package struct LiveHubState: Sendable {
     /// - Parameters:
     ///   - epoch: The random id of this run of the gateway.
     ///   - count: The largest number of updates that are stored for streams that resume.
-    ///   - bytes: The largest number of bytes of these updates.
+    ///   - bytes: The largest number of bytes of the updates that are stored for streams that resume.
     ///   - trackables: The largest number of known trackables. It is twice the number that a subscriber watches at
     ///     once, because the subscriber stops watching trackables that were absent for a day.
     package init(
@@ -56,10 +58,10 @@ package struct LiveHubState: Sendable {
         self.ring = UpdateRing(count: count, bytes: bytes)
     }
 
-    /// The trackables of which any message was received.
+    /// The trackables about which the gateway received any message.
     package var trackables: Set<TrackableID> { Set(self.latest.keys) }
 
-    /// Returns `true` if any message about a trackable was received.
+    /// Returns `true` if the gateway received any message about a trackable.
     package func knows(_ id: TrackableID) -> Bool { self.latest[id] != nil }
 
     /// `true` while the gateway's subscriber is connected to the broker.
@@ -81,7 +83,7 @@ package struct LiveHubState: Sendable {
     /// The trackables with a known position or a present publisher.
     package var present: Set<TrackableID> { self.published.union(self.positions.keys) }
 
-    /// Returns an event id with the number of the last update and the given time.
+    /// Returns an event id for a heartbeat: the number of the last update, and the given time.
     package func position(at wall: UnixTime) -> LiveEventID {
         LiveEventID(epoch: self.epoch, number: self.number, time: wall)
     }
@@ -158,7 +160,8 @@ package struct LiveHubState: Sendable {
         return .resumed(missed.flatMap { self.delivered($0, to: selection) })
     }
 
-    /// Returns the updates to deliver to a stream because of a new update: none, or this update.
+    /// Returns the updates to deliver to a stream because of a new update: normally the update itself, or none if the
+    /// stream does not show it.
     ///
     /// If the update moves the trackable into the stream's geographic area, the trackable's other current state comes
     /// before it, such as its trip.
@@ -185,15 +188,15 @@ package struct LiveHubState: Sendable {
         self.clearings.values.filter { $0.id.number > number && selection.wants($0) }.map(\.withoutID)
     }
 
-    /// Returns `true` if this update belongs to the current state with which a new live stream begins. In a stream of a
-    /// geographic area, the current place of the trackable must be inside the area.
+    /// Returns `true` if a new live stream must begin with this update as a part of the current state. For a stream of
+    /// a geographic area, the current place of the trackable must be inside the area.
     private func isRetained(_ update: LiveUpdate, _ selection: LiveSelection) -> Bool {
         guard case .box(let box) = selection.wanted else { return selection.wants(update) }
         guard selection.mayDeliver(update), let place = self.places[update.trackable] else { return false }
         return box.contains(place)
     }
 
-    /// Stores if the publisher of a trackable is present. An unknown presence, as during a loss of the connection,
+    /// Remembers if the publisher of a trackable is present. An unknown presence, as during a loss of the connection,
     /// changes nothing.
     private mutating func note(_ status: PublisherPresence.Status, of id: TrackableID) {
         switch status {
@@ -203,8 +206,8 @@ package struct LiveHubState: Sendable {
         }
     }
 
-    /// Returns the gateway's time; `nil` if the gateway's clock was not set. Without a set clock, the gateway cannot
-    /// detect wrong clocks of devices.
+    /// Returns the given time of the gateway's clock; `nil` if the time is so early that the clock was not set. Without
+    /// a set clock, the gateway cannot detect wrong clocks of devices.
     private static func judging(_ wall: UnixTime) -> UnixTime? { wall >= ClockTrust.buildFloor ? wall : nil }
 
     private mutating func moved(
@@ -225,8 +228,9 @@ package struct LiveHubState: Sendable {
                 location: received.update.location, isLate: received.isLate, frame: frame))
     }
 
-    /// Clears the position of a trackable. Also removes the trackable's earlier positions and events from the updates
-    /// that interrupted streams can still receive.
+    /// Clears the position of a trackable, and returns the update for live streams; `nil` for an unknown trackable.
+    /// Also removes the trackable's earlier positions and events from the updates that interrupted streams can still
+    /// receive.
     private mutating func locationCleared(_ id: TrackableID, at wall: UnixTime) -> LiveUpdate? {
         guard self.latest[id] != nil else { return nil }
         self.latest[id]?[.clock] = nil
@@ -259,7 +263,7 @@ package struct LiveHubState: Sendable {
         self.delivered(.clock, of: id, lead.map { JSONValue.object(["ahead": .number(Double($0))]).json }, at: wall)
     }
 
-    /// Returns the next event id. The time in it never decreases, even if the clock is set back.
+    /// Returns the next event id. The time in the id never decreases, even if the gateway's clock is set back.
     private mutating func next(at wall: UnixTime) -> LiveEventID {
         self.lastTime = max(self.lastTime, wall)
         return LiveEventID(epoch: self.epoch, number: self.number + 1, time: self.lastTime)

@@ -14,14 +14,14 @@ package struct LiveQueue: Sendable {
 
     /// The number of waiting updates above which the queue first removes outdated updates.
     package static let few = 1_024
-    /// The largest number of updates that may remain after outdated updates were removed. The stream ends when more
-    /// remain.
+    /// The largest number of updates that may remain in the queue after outdated updates were removed. The stream ends
+    /// when more remain.
     package static let maximum = 65_536
 
     /// The number of waiting bytes above which the queue first removes outdated updates: 8 MiB.
     package static let fewBytes = 8_388_608
-    /// The largest number of bytes that may remain after outdated updates were removed, 32 MiB. The stream ends when
-    /// more remain.
+    /// The largest number of bytes that may remain in the queue after outdated updates were removed: 32 MiB. The stream
+    /// ends when more remain.
     package static let maximumBytes = 33_554_432
 
     private var waiting: [LiveUpdate] = []
@@ -32,7 +32,7 @@ package struct LiveQueue: Sendable {
     /// cost per update stays low.
     private var limit = LiveQueue.few
     /// The number of waiting bytes above which the queue next removes outdated updates. After each removal, this limit
-    /// becomes twice the number of bytes that remained.
+    /// becomes twice the number of bytes that remained, but at least ``fewBytes`` and at most ``maximumBytes``.
     private var byteLimit = LiveQueue.fewBytes
 
     /// Creates an empty queue for a live stream.
@@ -41,7 +41,7 @@ package struct LiveQueue: Sendable {
     /// The number of waiting updates.
     package var count: Int { self.waiting.count }
 
-    /// Appends an update. A long queue then removes its outdated updates.
+    /// Appends an update to the queue. If the queue is then too long, removes its outdated updates.
     ///
     /// - Returns: `false` if the queue still exceeds the largest number of updates or bytes after the removal.
     package mutating func append(_ update: LiveUpdate) -> Bool {
@@ -68,7 +68,7 @@ package struct LiveQueue: Sendable {
     }
 
     /// Removes outdated updates, for which a newer update of the same kind and trackable waits. Also removes late
-    /// positions, which arrived after a newer position.
+    /// positions, which arrived after a newer position. Keeps each update that clears a position.
     private mutating func thin() {
         var seen: Set<Key> = []
         var kept: [LiveUpdate] = []

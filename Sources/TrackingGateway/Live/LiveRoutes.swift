@@ -15,8 +15,8 @@ package struct LiveRoutes: Sendable {
     /// - Parameters:
     ///   - hub: The source of the updates. It also stores the most recent ones, from which an interrupted stream
     ///     resumes.
-    ///   - history: The database of recorded points. It fills longer interruptions, of which the hub no longer has all
-    ///     updates; `nil` for none.
+    ///   - history: The database of recorded points. After a longer interruption, a stream reads the updates from the
+    ///     history that the hub no longer has; `nil` for no history.
     package init(hub: LiveHub, history: (any HistoryStore)? = nil) {
         self.hub = hub
         self.history = history

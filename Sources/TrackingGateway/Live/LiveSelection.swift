@@ -8,7 +8,7 @@ package struct LiveSelection: Hashable, Sendable {
     package enum Wanted: Hashable, Sendable {
         /// All trackables that the caller may read.
         case everything
-        /// The given trackables.
+        /// The given trackables, as far as the caller may read them.
         case these(Set<TrackableID>)
         /// All trackables inside a geographic area. When a trackable leaves the area, its first position outside is
         /// delivered too.
@@ -41,7 +41,8 @@ package struct LiveSelection: Hashable, Sendable {
     }
 
     /// Returns `true` if the live stream delivers this update: the caller may receive it, and the client selected its
-    /// trackable or the area of its position.
+    /// trackable. In a stream of a geographic area, the trackable's place before or after the update must be inside the
+    /// area.
     func wants(_ update: LiveUpdate) -> Bool {
         guard self.mayDeliver(update) else { return false }
         switch self.wanted {
@@ -56,8 +57,9 @@ package struct LiveSelection: Hashable, Sendable {
     /// not the stream's geographic area.
     func mayDeliver(_ update: LiveUpdate) -> Bool { self.reads.contains(update.trackable) && self.isInSpan(update) }
 
-    /// Returns `true` if this position is inside the stream's geographic area and the trackable's previous position was
-    /// not. Returns `false` for a stream without an area.
+    /// Returns `true` if this update moves its trackable into the stream's geographic area: the new position is inside,
+    /// and the previous one was outside or unknown. Returns `false` for a late position, and for a stream without an
+    /// area.
     func isEntered(by update: LiveUpdate) -> Bool {
         guard case .box(let box) = self.wanted, update.kind == .position, !update.isLate,
             let place = update.place, box.contains(place)
@@ -77,8 +79,8 @@ package struct LiveSelection: Hashable, Sendable {
     /// Returns the bytes of an update for this stream.
     ///
     /// For a share link, the bytes contain less. A position has only the values of ``shown(_:)``, without the earlier
-    /// points that it otherwise brings along. A resolution has only the resolution itself, the longest time until the
-    /// next position, the destination and the time to arrival.
+    /// points that the position's message otherwise contains. A resolution has only the resolution itself, the longest
+    /// time until the next position, the destination and the time to arrival.
     func frame(of update: LiveUpdate) -> ByteBuffer {
         guard self.span != nil else { return update.frame }
         if update.kind == .resolution {

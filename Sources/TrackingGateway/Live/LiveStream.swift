@@ -23,8 +23,8 @@ package final class LiveStream: Sendable {
     package enum Step: Hashable, Sendable {
         /// Write these updates, in order.
         case updates([LiveUpdate])
-        /// Write a heartbeat, because nothing was written for a while. It contains the event id from which the client
-        /// can resume the stream.
+        /// Write a heartbeat, because its time has come and no update waits. It contains the event id from which the
+        /// client can resume the stream.
         case heartbeat(LiveEventID)
         /// Write the reason for the end to the client, and end the stream.
         case ended(Ending)
@@ -36,13 +36,13 @@ package final class LiveStream: Sendable {
         var queue = LiveQueue()
         var heartbeat: LiveEventID?
         var ending: Ending?
-        /// The time at which the connection is closed if the stream's task has still not read the reason for the end.
+        /// The time at which the connection is closed if the client has not read the rest of the ended stream by then.
         /// `nil` until ``LiveStream/check(at:)`` finds that the stream has ended.
         var cut: MonotonicTime?
         var waiter: CheckedContinuation<Void, Never>?
 
-        /// Removes and returns the next thing to write: the end, the first updates, the waiting updates or a heartbeat,
-        /// in this order of priority. `nil` if nothing waits.
+        /// Returns the next thing to write: the end, the first updates, the waiting updates or a heartbeat, in this
+        /// order of priority. Removes what it returns, except the end. `nil` if nothing waits.
         mutating func take() -> Step? {
             if let ending = self.ending { return .ended(ending) }
             if !self.opening.isEmpty {
@@ -70,11 +70,11 @@ package final class LiveStream: Sendable {
     /// The time from which the stream must read the history, to replace updates that its interrupted client missed.
     /// `nil` if the gateway still has all missed updates in memory, or if the client had no earlier stream.
     package let gap: UnixTime?
-    /// The updates that report cleared positions, from the time of the client's interruption. The client receives them
-    /// first, before the history, and discards the earlier positions of these trackables.
+    /// The updates that report cleared positions and that the client missed during its interruption. The client
+    /// receives them first, before the history, and discards the earlier positions of these trackables.
     package let cleared: [LiveUpdate]
-    /// `true` if the client must discard its earlier data. It received them from another run of the gateway, or the
-    /// gateway's clock was set back since then.
+    /// `true` if the client must discard its earlier data. These data came from another run of the gateway, or the
+    /// gateway's clock was set back since the interruption.
     package let isAnew: Bool
     /// `true` if a client that reconnects keeps its earlier data. The stream then adds to these data.
     package let isResumed: Bool
@@ -112,8 +112,8 @@ package final class LiveStream: Sendable {
 
     /// Adds an update to the updates that wait to be written.
     ///
-    /// - Returns: The number of lost updates: 0, or the number of all waiting updates if they exceed their limits. The
-    ///   stream then ends as too slow.
+    /// - Returns: The number of lost updates: 0, or the number of all waiting updates if these updates exceed the
+    ///   limits of the queue. In the second case the stream ends with the reason `tooSlow`.
     func deliver(_ update: LiveUpdate) -> Int {
         let lost = self.state.withLock { state in
             guard state.ending == nil else { return 0 }
@@ -141,7 +141,8 @@ package final class LiveStream: Sendable {
     /// `true` once the live stream has ended.
     var isOver: Bool { self.state.withLock { $0.ending != nil } }
 
-    /// The time that a client has to read the rest of an ended stream. After this time, its connection is closed.
+    /// The time that a client has to read the rest of an ended stream: 5 s. After this time, the client's connection is
+    /// closed.
     static let grace = Duration.seconds(5)
 
     /// Ends the stream when the time span of its share link is over. If the stream ended earlier, for any reason,
@@ -164,8 +165,8 @@ package final class LiveStream: Sendable {
         return isOverdue ? nil : due
     }
 
-    /// Waits until something must be written to the client, and returns it. Only one task may call this function.
-    /// Cancelling the task ends the stream.
+    /// Waits until there is something to write to the client, and returns the next thing to write. Only one task may
+    /// call this function. Cancelling the task ends the stream.
     package func next() async -> Step {
         await withTaskCancellationHandler {
             while true {

@@ -22,13 +22,14 @@ package struct LiveUpdate: Sendable, Hashable {
     /// The coordinate of the trackable's newest position after this update, whatever the kind of the update; `nil` if
     /// it is unknown.
     package let place: Coordinate?
-    /// The trackable's coordinate before this update; the same as `place` unless this is a new position.
+    /// The coordinate of the trackable's position before this update. It differs from `place` only if the update is a
+    /// new position or clears the position.
     package let placeBefore: Coordinate?
     /// The position of an update of kind `position`, without the earlier points that its message also contains. `nil`
     /// if the update clears the position, and for other kinds.
     package let location: Location?
-    /// `true` if a newer value was received before this update. A late position belongs to the history, and never
-    /// becomes the current position.
+    /// `true` if the update describes the past. A position is late if a newer one was received before, and an event if
+    /// it happened long before it was received. A late update never changes the current state.
     package let isLate: Bool
     /// The update encoded as a server-sent event.
     package let frame: ByteBuffer
@@ -48,8 +49,8 @@ package struct LiveUpdate: Sendable, Hashable {
             location: self.location, isLate: self.isLate, frame: ByteBuffer(bytes: bytes[(end + 1)...]))
     }
 
-    /// Returns the same update with a new event id and without the trackable's previous coordinate. It is used to
-    /// deliver a position once more after an update that cleared the position.
+    /// Returns the same update with a new event id and without the trackable's previous coordinate. The gateway uses
+    /// the result to deliver a position once more after an update that cleared the position.
     func again(as id: LiveEventID) -> LiveUpdate {
         var frame = ByteBuffer(string: "id: \(id)\n")
         frame.writeImmutableBuffer(self.withoutID.frame)
@@ -80,8 +81,8 @@ package struct LiveUpdate: Sendable, Hashable {
 package struct LiveEventID: Hashable, Sendable, CustomStringConvertible {
     /// The random id of the gateway's run, which differs after each start of the program.
     package var epoch: UInt64
-    /// The number of the update within the gateway's run. The first update has 1; the id 0 is a position before all
-    /// updates.
+    /// The number of the update within the gateway's run, from 1. An id with the number 0 is from before the first
+    /// update.
     package var number: UInt64
     /// The time of the update on the gateway's clock, with millisecond precision.
     package var time: UnixTime

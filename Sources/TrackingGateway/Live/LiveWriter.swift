@@ -57,9 +57,10 @@ struct LiveWriter {
         return buffer
     }
 
-    /// Writes an event if the broker has dropped messages since the last look, or has dropped none for a while.
+    /// Writes an event to the client when the broker begins to drop messages, and when it has dropped none for ten
+    /// minutes.
     ///
-    /// - Parameter isDropping: `true` if the client knows that the broker drops messages.
+    /// - Parameter isDropping: `true` if the last event to the client reported that the broker drops messages.
     @inline(never) @concurrent private func writeDrops(
         _ isDropping: inout Bool, to writer: inout any ResponseBodyWriter
     ) async throws {
@@ -83,8 +84,8 @@ struct LiveWriter {
         while !rest.isEmpty, !self.stream.isOver { try await writer.write(self.together(&rest)) }
     }
 
-    /// Removes updates from the front of the list and returns their bytes in one buffer, up to about `chunk` bytes. The
-    /// buffer of a single update is returned without a copy.
+    /// Removes updates from the front of the list and returns their bytes in one buffer, up to about 64 KiB. The buffer
+    /// of a single update is returned without a copy.
     @inline(never) private func together(_ updates: inout ArraySlice<LiveUpdate>) -> ByteBuffer {
         guard let first = updates.popFirst() else { return ByteBuffer() }
         var buffer = self.stream.selection.frame(of: first)

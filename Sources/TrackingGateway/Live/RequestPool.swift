@@ -64,8 +64,8 @@ package struct RequestPool: Sendable {
 
 /// The id of a live stream: 128 random bits, known only to its caller.
 package struct LiveStreamID: Hashable, Sendable, CustomStringConvertible {
-    /// The stream's id in the form of a subscriber's id. The resolution requests of streams are counted by it, as those
-    /// of subscribers are.
+    /// The live stream's id in the form of a subscriber's id. The stream's resolution requests are stored under this
+    /// id, as those of a subscriber are.
     let member: SubscriberID
 
     /// The id of the live stream as text.

@@ -59,10 +59,11 @@ final class RevocationWatch: Service {
         }
     }
 
-    /// Checks the permissions of all callers with an open stream, and ends the streams of those without. If the
-    /// database cannot be read, the streams continue.
+    /// Checks the permissions of all callers with an open stream, and ends the streams of each caller whose permission
+    /// is over or has changed. If the database cannot be read, the streams continue.
     ///
-    /// - Returns: The time of the next check; `nil` if no caller's permission has an expiry time.
+    /// - Returns: The time of the next check; `nil` if no caller's permission has an expiry time and the database could
+    ///   be read.
     private func look() async -> MonotonicTime? {
         let moment = self.clock.moment
         var waits: [Duration] = []

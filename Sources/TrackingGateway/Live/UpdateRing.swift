@@ -4,12 +4,13 @@ import NIOCore
 /// from them. Their count and their bytes are limited.
 struct UpdateRing: Sendable {
     private var updates: [LiveUpdate] = []
-    /// The index in `updates` of the oldest update that still counts. Those before it are removed later, many at once.
+    /// The index in `updates` of the oldest update that is still available. The updates in front of this index are
+    /// removed later, many at once.
     private var head = 0
     private var bytes = 0
     private let maximumCount: Int
     private let maximumBytes: Int
-    /// The highest number up to which updates were dropped; 0 if all updates of this run are available. A stream can
+    /// The highest number up to which all updates were dropped; 0 if no updates of this run were dropped. A stream can
     /// resume only from this number or a later one.
     private(set) var forgotten: UInt64 = 0
 
@@ -18,7 +19,7 @@ struct UpdateRing: Sendable {
         self.maximumBytes = bytes
     }
 
-    /// The number of updates that are available to streams that resume.
+    /// The number of updates that are available to interrupted streams.
     var count: Int { self.updates.count - self.head }
 
     /// Appends an update whose number is above all earlier ones, and removes the oldest updates beyond the limits.
@@ -44,7 +45,7 @@ struct UpdateRing: Sendable {
     }
 
     /// Removes the matching updates, such as erased positions, which no stream may deliver any more. Streams can still
-    /// resume from earlier updates; they do not receive the removed ones.
+    /// resume from earlier updates; these streams do not receive the removed updates.
     mutating func remove(where isGone: (LiveUpdate) -> Bool) {
         self.updates.removeFirst(self.head)
         self.head = 0
@@ -52,8 +53,8 @@ struct UpdateRing: Sendable {
         self.bytes = self.updates.reduce(0) { $0 + $1.frame.readableBytes }
     }
 
-    /// Returns the updates with a higher number than the given one; `nil` if some of them were dropped because of the
-    /// limits.
+    /// Returns the updates with a higher number than the given one; `nil` if some of them were dropped, because of the
+    /// limits or after a loss of the connection to the broker.
     func after(_ number: UInt64) -> ArraySlice<LiveUpdate>? {
         guard number >= self.forgotten else { return nil }
         var (low, high) = (self.head, self.updates.count)

@@ -57,7 +57,7 @@ public struct GatewayOperator: Hashable, Sendable {
         return Logo(bytes: bytes, mediaType: mediaType)
     }
 
-    /// Returns the media type of an image, which its first bytes show; `nil` for another kind of file.
+    /// Returns the media type of an image, PNG or SVG, judged by its first bytes; `nil` for another kind of file.
     private static func mediaType(of bytes: [UInt8]) -> String? {
         if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) { return "image/png" }
         let text = String(decoding: bytes.prefix(4096), as: UTF8.self)

@@ -78,9 +78,9 @@ public struct TileURL: Hashable, Sendable {
         #/(?<scheme>https?:)\/\/(?<several>\{s\}\.)?(?<host>[A-Za-z0-9\-]+(?:\.[A-Za-z0-9\-]+)*)(?<port>:[0-9]{1,5})?\/(?<path>.*)/#
     }
 
-    /// The placeholders that the path of a tile address must have.
+    /// The placeholders that the path of a tile server's address must have.
     private static let places = ["{z}", "{x}", "{y}"]
-    /// The placeholders in the path of a tile address that the map page fills in.
+    /// All placeholders that the path of a tile server's address may have. The map page replaces them by values.
     private static let blanks = Self.places + ["{r}"]
 
     /// The attribution that OpenStreetMap requires.

@@ -25,7 +25,8 @@ package struct PageRoutes: Sendable {
         self.gatewayOperator = gatewayOperator
     }
 
-    /// Returns `true` for a path of the map page's files, which need no token.
+    /// Returns `true` for the path of a file of the map page, the page of share links, Leaflet or the map tiles. Such a
+    /// file needs no token.
     static func isForEverybody(_ path: String) -> Bool {
         path == "/" || ["/s/", "/map/", "/leaflet/", "/tiles/"].contains { path.hasPrefix($0) }
     }
@@ -45,7 +46,8 @@ package struct PageRoutes: Sendable {
         }
     }
 
-    /// The settings of both pages: the source of the tiles, and the operator.
+    /// The settings that the gateway inserts into the map page and the page of share links: the source of the tiles,
+    /// and the operator.
     private var settings: [String: JSONValue] {
         var settings: [String: JSONValue] = [:]
         settings["tiles"] = self.tiles?.description

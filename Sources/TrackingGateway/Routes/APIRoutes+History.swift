@@ -56,7 +56,7 @@ struct PointPages: Sendable {
     private var upcoming: PointPage?
     private var next: PointName?
     private var leftOut: LeftOutPoints
-    /// Checks that the caller may still read the history.
+    /// A function that throws a `Problem` if the caller may no longer read the history.
     private let check: @Sendable () async throws(Problem) -> Void
 
     /// Creates the pages of a query.
@@ -140,7 +140,7 @@ struct HistoryPieces: Sendable {
         self.maximumPoints = maximumPoints
     }
 
-    /// Returns the next bytes of the output; `nil` after the last.
+    /// Returns the next bytes of the output file; `nil` after the last bytes.
     mutating func next() async throws -> ByteBuffer? {
         switch self.stage {
         case .begin:

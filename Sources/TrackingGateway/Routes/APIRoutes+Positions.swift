@@ -81,7 +81,7 @@ extension APIRoutes {
 }
 
 extension TrackableScope {
-    /// The trackables in the scope; `nil` if it includes every trackable.
+    /// The trackables to which a caller's permission applies; `nil` if the permission applies to every trackable.
     fileprivate var named: [TrackableID]? {
         switch self {
         case .all: nil

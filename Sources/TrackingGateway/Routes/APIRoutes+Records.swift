@@ -74,7 +74,7 @@ struct EventCursor {
     /// The last event on the previous page. Only its time, number and stream are meaningful.
     let event: TrackingEvent
 
-    /// Creates a cursor after an event.
+    /// Creates a cursor whose next page begins after the given event.
     init(_ event: TrackingEvent) { self.event = event }
 
     /// Reads a cursor from the ``text`` that a client sent back; `nil` if the client sent none.

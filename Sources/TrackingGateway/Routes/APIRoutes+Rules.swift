@@ -26,7 +26,7 @@ extension APIRoutes {
         return request.tagged(ByteBuffer(bytes: JSONValue.object(["rules": .list(rules)]).json), "application/json")
     }
 
-    /// Answers with one fence, as a GeoJSON Feature.
+    /// Answers with the fence that the request's path names, as a GeoJSON Feature.
     func fence(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let caller = try context.requireCaller()
         _ = try self.query(request)
@@ -39,7 +39,7 @@ extension APIRoutes {
         return request.tagged(ByteBuffer(bytes: fence.feature.json), "application/geo+json")
     }
 
-    /// Answers with one rule.
+    /// Answers with the rule that the request's path names.
     func rule(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let caller = try context.requireCaller()
         _ = try self.query(request)

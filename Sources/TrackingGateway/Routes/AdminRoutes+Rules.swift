@@ -5,7 +5,8 @@ import TrackingRules
 
 /// The routes that change fences, rules and labels.
 extension AdminRoutes {
-    /// Adds or replaces a fence. The body is what `GET` returns, or any GeoJSON that `godwit fence add` reads.
+    /// Adds or replaces a fence. The request's body has the form in which `GET` returns a fence, or is any GeoJSON that
+    /// `godwit fence add` reads.
     func putFence(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let administrator = try self.administrator(request, context)
         let name = try context.name("name", of: "fence")
@@ -30,7 +31,8 @@ extension AdminRoutes {
         }
     }
 
-    /// Adds or replaces a rule. The body is what `GET` returns; its name is that of the path.
+    /// Adds or replaces a rule. The request's body has the form in which `GET` returns a rule. The rule's name is that
+    /// in the request's path.
     func putRule(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let administrator = try self.administrator(request, context)
         let name = try context.name("name", of: "rule")

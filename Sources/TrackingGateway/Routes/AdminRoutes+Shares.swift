@@ -69,7 +69,8 @@ extension AdminRoutes {
 }
 
 extension AccessGrant {
-    /// A share link as members of a JSON object of the HTTP API, without its secret.
+    /// The description of a share link as members of a JSON object of the HTTP API: number, trackable, times and
+    /// validity, without the secret.
     fileprivate func shareMembers(at now: UnixTime) -> [String: JSONValue] {
         var members: [String: JSONValue] = [
             "number": .number(Double(self.number)), "begins": .number(self.begins.seconds),

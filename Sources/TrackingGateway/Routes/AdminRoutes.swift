@@ -59,17 +59,18 @@ package struct AdminRoutes: Sendable {
 
     // MARK: - Requests
 
-    /// A request of an administrator.
+    /// A request that presents the token of an administrator: its author, its query and its condition.
     struct Administrator {
-        /// The administrator, for the audit.
+        /// The administrator who makes the request, as the audit names the author of a change.
         let actor: AuditActor
         /// The parameters in the query of the request.
         let query: APIQuery
-        /// The condition of the change.
+        /// The condition under which the request may change something: its headers `If-Match` and `If-None-Match`.
         let condition: WriteCondition
     }
 
-    /// Returns the administrator who makes a request.
+    /// Checks that a request presents the token of an administrator, and returns the administrator, the query and the
+    /// condition of the request.
     ///
     /// - Parameter names: The parameters that the route accepts in its query.
     /// - Throws: `Problem` without the token of an administrator (401, 403), and for an unknown parameter (400).
@@ -88,7 +89,7 @@ package struct AdminRoutes: Sendable {
     /// Returns the store of fences, rules and labels for the changes of an administrator.
     func rules(of administrator: Administrator) -> RuleStore { RuleStore(self.database, by: administrator.actor) }
 
-    /// The audit of the gateway.
+    /// The audit of the gateway: the log of the changes that operators and administrators made.
     var audit: AuditLog { AuditLog(self.database) }
 
     /// Returns the JSON body of a request.
@@ -106,7 +107,7 @@ package struct AdminRoutes: Sendable {
         }
     }
 
-    /// Checks that a trackable is known, so that a misspelled id gets an error.
+    /// Checks that the gateway knows a trackable, so that a request with a misspelled id gets an error.
     ///
     /// - Throws: `Problem` (404) if the gateway has neither a message nor a record of the trackable.
     func checkIsKnown(_ id: TrackableID) async throws {

@@ -42,7 +42,7 @@ package final class CommandDesk: Sendable {
         return await self.answer(to: command, in: events, until: self.clock.moment.now.advanced(by: wait))
     }
 
-    /// Publishes a command.
+    /// Publishes a command for the device of a trackable.
     ///
     /// - Throws: `Problem` (502) if the broker rejects it; `TrackingError` for other failures.
     private func hand(_ command: Command, to id: TrackableID) async throws {
@@ -54,7 +54,7 @@ package final class CommandDesk: Sendable {
             "The broker does not let the gateway send commands. Give it the right with broker/add-gateway --commands.")
     }
 
-    /// Waits for the answer to a command; returns `nil` after the deadline.
+    /// Waits for the device's answer to a command, and returns the answer; `nil` after the deadline.
     private func answer(
         to command: Command, in events: AsyncStream<SubscriberEvent>, until deadline: MonotonicTime
     ) async -> CommandAnswer? {

@@ -6,8 +6,8 @@ package enum DiskRoom {
     /// rows.
     static let minimumBytes: UInt64 = 1_048_576
 
-    /// Returns `true` if the disk of a file has no space left for this user; `false` also if the system does not report
-    /// the disk's space.
+    /// Returns `true` if the disk of a file is full: it has less than ``minimumBytes`` free for this user, or no room
+    /// for a further file. Returns `false` if the system does not report the disk's space.
     package static func isFull(at path: String) -> Bool {
         var status = statvfs()
         guard statvfs(path, &status) == 0 || statvfs(self.folder(of: path), &status) == 0 else { return false }

@@ -9,7 +9,7 @@ enum EntityTag {
         "\"\(Base64URL.text(Array(SHA256.digest(of: body).prefix(12))))\""
     }
 
-    /// Returns `true` if a header field lists an entity tag, weak or strong, or is `*`.
+    /// Returns `true` if the values of a header field contain the given entity tag, weak or strong, or `*`.
     static func isNamed(_ tag: String, in fields: [String]) -> Bool {
         self.tags(in: fields).contains { $0 == "*" || $0 == tag || $0 == "W/\(tag)" }
     }
@@ -26,13 +26,16 @@ struct WriteCondition: Hashable, Sendable {
     private let wanted: [String]
     private let unwanted: [String]
 
-    /// Reads the condition of a request. A request without these headers has no condition.
+    /// Reads the condition of a request from the headers `If-Match` and `If-None-Match`. A request without these
+    /// headers has no condition.
     init(_ request: Request) {
         self.wanted = request.headers[values: .ifMatch]
         self.unwanted = request.headers[values: .ifNoneMatch]
     }
 
-    /// Returns `true` if a change may be made.
+    /// Returns `true` if the condition allows a change of the present representation. `If-Match` requires that this
+    /// representation has one of the given tags, and `If-None-Match` that it has none of them. If
+    /// there is no representation, only a request with `If-Match` is rejected.
     ///
     /// - Parameter present: The bytes of the present representation, as `GET` returns them; `nil` if there is none.
     func allows(_ present: [UInt8]?) -> Bool {

@@ -39,7 +39,8 @@ struct GatewayFigures: Sendable {
         [("webhook", "\(number + 1)"), ("host", "\(webhook)")]
     }
 
-    /// Counts a report that the gateway ignores trackables because there are too many to watch.
+    /// Counts a report that the gateway ignores a trackable because it already watches the largest number of
+    /// trackables.
     func leftTrackablesAlone() { self.overfull.increment() }
 
     /// Counts updates that a live stream lost because its client read too slowly.
@@ -71,7 +72,9 @@ struct GatewayFigures: Sendable {
 
     // MARK: - Current values
 
-    /// Sets the metric of a connection to the broker, by the name of the connection.
+    /// Sets the metric that shows if one of the gateway's connections to the broker is connected.
+    ///
+    /// - Parameter connection: The name of the connection: `live` or `intake`.
     func set(isConnected: Bool, of connection: String) {
         Meter(label: GatewayMetrics.connected, dimensions: [("connection", connection)], factory: self.metrics)
             .set(isConnected ? 1 : 0)
@@ -83,8 +86,8 @@ struct GatewayFigures: Sendable {
         Meter(label: GatewayMetrics.trackables, factory: self.metrics).set(trackables)
     }
 
-    /// Sets the metrics of the messages that wait for each webhook. If the database cannot be read, the last values
-    /// remain.
+    /// Sets the metrics of the numbers of messages that wait for each webhook. If the database cannot be read, the last
+    /// values remain.
     func set(backlogOf webhooks: [Webhook], in outbox: Outbox) async {
         for (number, webhook) in webhooks.enumerated() {
             guard let backlog = try? await outbox.backlog(webhook.reader) else { continue }

@@ -42,7 +42,8 @@ package struct ResponseMiddleware: RouterMiddleware {
         return response
     }
 
-    /// Counts a request by the pattern of its route. The metric never contains the values in the request's path.
+    /// Counts a request and records its duration, by the pattern of its route. The metrics never contain the values in
+    /// the request's path.
     private func count(
         _ request: Request, _ context: GatewayRequestContext, _ response: Response, _ time: Duration
     ) {
