@@ -46,8 +46,8 @@ package struct PageRoutes: Sendable {
         }
     }
 
-    /// The settings that the gateway inserts into the map page and the page of share links: the source of the tiles,
-    /// and the operator.
+    /// The settings that the map page and the page of share links load from `/map/config`: the source of the tiles, and
+    /// the operator.
     private var settings: [String: JSONValue] {
         var settings: [String: JSONValue] = [:]
         settings["tiles"] = self.tiles?.description
