@@ -3,14 +3,16 @@
 enum ExpiringTable: String, CaseIterable {
     case point, event, trip, state
 
-    /// The number of rows of a trackable that one transaction removes. Further rows with the same time as the last one
-    /// are removed too. The recorder can store records between two such transactions.
+    /// The number of expired rows of one trackable, over all tables, that one transaction removes: 5,000. Further rows
+    /// with the same time as the last one are removed in the same transaction. The recorder can store records between
+    /// two such transactions.
     static let together = 5000
 
-    /// `true` if the rows of the table are counted as records: points, trips and events.
+    /// `true` for the tables whose rows count as records: points, trips and events; `false` for the table of states.
     var hasRecords: Bool { self != .state }
 
-    /// The SQL expression for the time from which the age of a row counts.
+    /// The SQL expression for the time that decides if a row is expired: the time of a point or an event, the end of a
+    /// trip, or the time at which a state was received.
     private var time: String {
         switch self {
         case .point, .event: "time"
@@ -37,9 +39,9 @@ enum ExpiringTable: String, CaseIterable {
     }
 }
 
-/// The result of one transaction that removes rows.
+/// The result of one transaction that removes expired rows of one trackable from the history.
 struct RemovedPart {
-    /// The number of removed points, trips and events.
+    /// The number of points, trips and events that the transaction removed.
     var records = 0
     /// The number of rows that the transaction may still remove before it ends.
     private(set) var room = ExpiringTable.together

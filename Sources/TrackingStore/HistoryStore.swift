@@ -19,7 +19,8 @@ public protocol HistoryStore: Sendable {
     /// - Throws: `storeFailed`.
     func acknowledgement(of trackable: TrackableID) async throws(TrackingError) -> Acknowledgement
 
-    /// Reads the next points of a trackable, by time, then stream, then `seq`; an empty page is the end.
+    /// Reads the next points of a trackable, ordered by time, then stream, then `seq`. The page also names the
+    /// point after which the next page begins, or `nil` if no page follows.
     ///
     /// - Parameters:
     ///   - query: The selection of points.
@@ -116,7 +117,8 @@ public protocol HistoryStore: Sendable {
         before limit: UnixTime, of trackables: [TrackableID]?, except exceptions: Set<TrackableID>
     ) async throws(TrackingError) -> Int
 
-    /// Returns the quarantined messages, newest first, at most `limit`.
+    /// Returns the newest quarantined messages, newest first, at most `limit`. Entries that record a possible gap, a
+    /// time at which messages may have been lost, are among them.
     ///
     /// - Throws: `storeFailed`.
     func quarantined(limit: Int) async throws(TrackingError) -> [RefusedMessage]
@@ -128,7 +130,8 @@ public protocol HistoryStore: Sendable {
 }
 
 extension HistoryStore {
-    /// Reads all points of a query in pages of about `pageSize` points.
+    /// Reads all points that a query selects, page by page, and passes each page to `body`. A page has about `pageSize`
+    /// points.
     ///
     /// - Throws: `storeFailed`, and what `body` throws.
     public func readAll(
@@ -194,7 +197,7 @@ public enum StoreLimits {
     /// The maximum number of possible gaps in a report, the newest first. A possible gap is a time at which messages
     /// may have been lost, because the broker had kept no session for the recorder.
     public static let possibleGaps = 20
-    /// The maximum number of points by which a page can exceed the requested number. They must have the same time as
-    /// the last requested point.
+    /// The maximum number of points by which a page can exceed the requested number. All additional points have the
+    /// same time as the last requested point.
     public static let pageExcess = 4096
 }

@@ -20,9 +20,11 @@ package struct ImportDraft: Sendable {
         }
     }
 
-    /// The longest pause in seconds between two points to import for which the history is searched in one time span.
+    /// The longest time in seconds between two consecutive points to import that are searched for in one time span of
+    /// the history. After a longer pause, another time span begins.
     private static let longestPause = 60.0
-    /// The time in seconds by which a time span is extended at both ends. It covers the rounding to microseconds.
+    /// The time in seconds by which each searched time span of the history is extended at both ends. It covers the
+    /// rounding of times to microseconds.
     private static let margin = 2e-6
 
     private let points: [Location]

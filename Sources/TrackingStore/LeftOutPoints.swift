@@ -2,20 +2,21 @@ public import TrackingCore
 
 /// Finds out if points were left out between two points of a query's result, because they are outside the query's box.
 ///
-/// The check is needed if the record numbers between the two points are stored, or if the points have no numbers. It
-/// reads many points at once as long as it finds none that was left out.
+/// The check is needed if the record numbers between the two points are stored, or if the points have no numbers. As
+/// long as no point was left out, each read requests twice as many points as the last one, at most 1,000.
 public struct LeftOutPoints: Sendable {
     private let store: any HistoryStore
     /// The query without its box; `nil` if the query has no box, so that it leaves nothing out.
     private let query: PointQuery?
     /// The times of the next points of the trackable, inside or outside the box.
     private var times: ArraySlice<UnixTime> = []
-    /// The number of points that the next read requests.
+    /// The number of points that the next read from the history requests. It doubles with each read, and is 1 again
+    /// after a point was left out.
     private var limit = 1
 
     private static let maximumLimit = 1000
 
-    /// Makes a check for the results of a query.
+    /// Creates a check for the results of a query: it finds out if the query's box left out points between the results.
     public init(_ query: PointQuery, in store: any HistoryStore) {
         self.store = store
         var everywhere = query

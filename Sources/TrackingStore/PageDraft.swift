@@ -1,6 +1,6 @@
 import TrackingCore
 
-/// The points of one page, collected while they are read.
+/// Collects the points of one page while they are read from the history.
 struct PageDraft {
     /// A point, with the name that determines its place in the order of reading.
     struct Entry {
@@ -12,7 +12,7 @@ struct PageDraft {
     /// The name of the last point of this page, after which the next page begins; `nil` if no page follows.
     var next: PointName?
 
-    /// The number of points.
+    /// The number of points that are on the page so far.
     var count: Int { self.entries.count }
     /// The name of the last point that was read: its time, stream and number.
     var last: PointName? { self.entries.last?.name }
@@ -36,7 +36,7 @@ extension PageDraft.Entry {
 /// A time span that joins overlapping runs. A run is a group of consecutive points of one trackable, with its first and
 /// last time and its bounding box.
 struct RunSpan {
-    /// The maximum number of runs that are read from the spatial index at once.
+    /// The maximum number of runs (groups of consecutive points) that are joined into one time span.
     static let runsTogether = 64
     /// The maximum duration of a run of points in seconds.
     static let longestRun = Double(PointRun.maximumCount + 1) * PointRun.maximumPause.inSeconds

@@ -12,8 +12,8 @@ enum QuarantineTrim {
     /// displace them.
     static let isGap = "trackable IS NULL AND reason = '\(RefusedMessage.possibleGapReason)'"
 
-    /// Returns those quarantined messages of a batch that are written to the table. If a batch has more than the limit,
-    /// its last ones are written.
+    /// Returns those quarantined messages of a batch that are written to the table. If a batch has more messages than
+    /// the table may contain, only its last ones are written. Entries that record a possible gap are always written.
     static func kept(_ refused: [RefusedMessage]) -> [RefusedMessage] {
         guard refused.count > StoreLimits.quarantine else { return refused }
         return refused.filter(\.isGap) + refused.filter { !$0.isGap }.suffix(StoreLimits.quarantine)

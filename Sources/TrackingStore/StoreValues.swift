@@ -71,8 +71,8 @@ public struct PointQuery: Hashable, Sendable {
 public struct StoredPoint: Hashable, Sendable {
     /// The point as the device recorded it: place, time and the other measurements.
     public var location: Location
-    /// `true` if the time of the point comes from a wrong clock of the device: it is before 2001, or more than 60 s
-    /// after the time at which the recorder received the point.
+    /// `true` if the point has a fault: its time comes from a wrong clock, or its place is [0, 0]. A clock is wrong if
+    /// its time is before 2001 or more than 60 s after the receipt of the point, or if the device marked it as unset.
     public var hasClockFault: Bool
 }
 
@@ -89,7 +89,7 @@ public struct PointPage: Hashable, Sendable {
 
 /// The last position of a trackable in the history.
 public struct LastPosition: Hashable, Sendable {
-    /// The trackable.
+    /// The trackable to which the last position belongs.
     public var trackable: TrackableID
     /// The last position, with its time and the other measurements.
     public var location: Location
@@ -192,7 +192,7 @@ public struct EraseReport: Hashable, Sendable {
     public var trips = 0
     /// The number of erased events.
     public var events = 0
-    /// The number of erased states, the recorded presences and resolutions.
+    /// The number of erased states: presences and resolutions that the recorder received.
     public var states = 0
     /// The number of erased quarantined messages, which the history could not accept.
     public var quarantined = 0

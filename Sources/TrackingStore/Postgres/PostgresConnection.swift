@@ -126,8 +126,8 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
     /// Runs one or several statements without parameters, one after the other. Their results are dropped.
     func runAll(_ sql: String) throws(TrackingError) { _ = try self.rows(PQexec(self.pointer, sql)) }
 
-    /// The maximum time for which storing waits for a lock. After it, nothing is stored. The failure is reported, and
-    /// the recorder tries again.
+    /// The maximum time for which a statement that stores records waits for a lock: 10 s. After this time the statement
+    /// fails, and its transaction stores nothing. The recorder reports the failure and tries again.
     static let lockTimeout = "10s"
 
     /// Limits the time for which statements on this connection wait for a lock to ``lockTimeout``.
@@ -210,9 +210,9 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
         }
     }
 
-    /// Returns the error code for a failed statement, by its SQLSTATE. Data exceptions, violated constraints and
-    /// exceeded limits are caused by the record (`storeRefused`), missing privileges by the database user
-    /// (`storeForbidden`).
+    /// Returns the error code for a failed statement, by the SQLSTATE of the server. The code is `storeRefused` if the
+    /// record is the cause: a data exception, a violated constraint or an exceeded limit. It is `storeForbidden` if the
+    /// database user lacks a privilege, and `storeFailed` otherwise.
     private static func code(of result: OpaquePointer?) -> TrackingError.Code {
         guard let result, let state = PQresultErrorField(result, Int32(UInt8(ascii: "C"))).map({ String(cString: $0) })
         else { return .storeFailed }

@@ -126,23 +126,24 @@ enum PostgresHistorySchema {
             FROM coverage c JOIN stream s ON s.number = c.stream JOIN trackable t ON t.number = s.trackable
         """
 
-    /// The SQL subquery for the newest point without a fault, which is a wrong clock or the position [0, 0]. The outer
-    /// query selects the trackable as `k`.
+    /// The SQL subquery for the newest point of trackable `k`, which the outer query selects. Points with a wrong clock
+    /// or the place [0, 0] are ignored. Of several points with the same time, the one with the highest stream key
+    /// counts.
     static let last = """
         SELECT * FROM point q WHERE q.trackable = k.number AND q.time >= k.last_time AND q.clock_fault = 0
         ORDER BY q.time DESC, q.stream DESC, q.seq DESC LIMIT 1
         """
 
-    /// The SQL subquery for the newest point without a fault, which is a wrong clock or the position [0, 0]. The outer
-    /// query selects the trackable as `k`. If several points have this time, the result is the one whose stream has the
-    /// last name in the alphabet.
+    /// The SQL subquery for the newest point of trackable `k`, which the outer query selects. Points with a wrong clock
+    /// or the place [0, 0] are ignored. Of several points with the same time, the one with the last stream name in the
+    /// alphabet counts.
     static let lastByName = """
         SELECT q.* FROM point q LEFT JOIN stream o ON o.number = q.stream WHERE q.trackable = k.number
         AND q.time >= k.last_time AND q.clock_fault = 0 ORDER BY q.time DESC, o.id DESC NULLS LAST, q.seq DESC LIMIT 1
         """
 
-    /// The SQL subquery for the time of the newest point without a fault, which is a wrong clock or the position [0,
-    /// 0]. The outer query selects the trackable as `k`.
+    /// The SQL subquery for the time of the newest point of trackable `k`, which the outer query selects. Points with a
+    /// wrong clock or the place [0, 0] are ignored.
     static let lastTime = """
         (SELECT q.time FROM point q WHERE q.trackable = k.number AND q.time >= k.last_time AND q.clock_fault = 0
         ORDER BY q.time DESC LIMIT 1)

@@ -124,7 +124,8 @@ private struct PostgresErasing {
         ).changes
     }
 
-    /// Changes the state of the record numbers to erase to "erased" in the coverage of their streams.
+    /// Notes in the coverage of a trackable's streams that the records to erase are erased. The coverage is the state
+    /// of each record number.
     private func mark(before limit: Double) throws(TrackingError) {
         let number = PostgresValue.int(self.trackable.number)
         let erased = limit == .infinity ? [:] : try self.seqs(before: limit)
@@ -142,8 +143,8 @@ private struct PostgresErasing {
         }
     }
 
-    /// Returns the numbers of all records with times before a limit, as ranges by stream. The server computes the
-    /// ranges, because there may be millions of numbers.
+    /// Returns the numbers of a trackable's records with times before a limit, as ranges by stream. The server computes
+    /// the ranges, because there may be millions of numbers.
     private func seqs(before limit: Double) throws(TrackingError) -> [Int64: [ClosedRange<UInt64>]] {
         let rows = try self.connection.run(
             """

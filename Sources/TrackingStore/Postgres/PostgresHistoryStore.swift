@@ -38,8 +38,8 @@ public final class PostgresHistoryStore: HistoryStore {
         }
     }
 
-    /// Connects again to a server that accepts connections, and prepares the tables. If that fails again, the history
-    /// counts as unusable.
+    /// Connects again to a server that accepts connections, and prepares the tables. If the server cannot be used this
+    /// time either, throws `storeUnusable` in place of `storeFailed`.
     private func openServed() async throws(TrackingError) {
         do throws(TrackingError) {
             try await self.writer.perform { _ in }

@@ -3,7 +3,8 @@ import TrackingCore
 /// The cache of what the tables in PostgreSQL contain. It saves queries before a batch is stored.
 ///
 /// Other programs may write to the same tables, see ``PostgresTurn``. Then the cache of a trackable is valid only as
-/// long as its column `changes` is unchanged. The trackables' rows are locked in a fixed order until the commit.
+/// long as the column `changes` in the trackable's row is unchanged. The trackables' rows are locked in a fixed order
+/// until the commit.
 struct PostgresLedger {
     var ledger = RecordingLedger()
     private var versions: [TrackableID: Int64] = [:]

@@ -1,13 +1,14 @@
 /// Decides how a connection to PostgreSQL is protected, that is, if it uses TLS and verifies the server. The decision
 /// counts only if the address does not state it.
 enum PostgresProtection {
-    /// The environment variables that affect the decision.
+    /// The environment variables that decide, besides the address, how a connection is protected. libpq reads them too.
     static let variables = ["PGSSLMODE", "PGSERVICE", "PGHOST", "PGHOSTADDR"]
 
-    /// Returns the `sslmode` of a connection whose address and environment state none; `nil` leaves it to libpq.
+    /// Returns the `sslmode` to set for a connection; `nil` to leave the protection to libpq.
     ///
-    /// A server on another host has to prove its name with a certificate (`verify-full`). Sockets and the loopback
-    /// interface keep libpq's default. A service of libpq's service file is left to that file.
+    /// For a server on another host, the mode is `verify-full`: the server has to prove its name with a certificate.
+    /// libpq decides for a socket and the loopback interface. It also decides if the address or the environment states
+    /// an `sslmode` or names a service of libpq's service file.
     ///
     /// - Parameters:
     ///   - options: The options in the address, by libpq's keywords.
@@ -39,7 +40,8 @@ enum PostgresProtection {
         return isLoopback || host == "::1" || host.lowercased() == "localhost"
     }
 
-    /// Returns the remedy for a connection that failed because of its protection; `nil` for any other failure.
+    /// Returns advice for the user after a connection failed because of TLS or the server's certificate; `nil` for any
+    /// other failure.
     ///
     /// - Parameter message: The error text of libpq.
     static func remedy(for message: String) -> String? {

@@ -9,11 +9,12 @@ struct PostgresRewriting {
     /// The time in milliseconds that the server waits for other users of a table before it gives up rewriting the
     /// table. New users of the table have to wait meanwhile.
     private static let patience = 3000
-    /// The lock timeout in milliseconds for each remaining table, after the rewriting of one table has failed.
+    /// The time in milliseconds that the server waits for other users of each remaining table, after the rewriting of
+    /// one table has failed.
     private static let impatience = 100
 
-    /// The tables to rewrite. For each of them, the columns and the values of the row that the table gets temporarily
-    /// while it is empty; empty texts for a table that is never empty.
+    /// The tables to rewrite after an erasure. A table that is empty gets a temporary row with the given columns and
+    /// values. Both texts are empty for the table `trackable`, which always has a row.
     private static let tables = [
         (
             name: "run", columns: "trackable, first, last, south, west, north, east, count",
@@ -32,7 +33,8 @@ struct PostgresRewriting {
 
     init(_ connection: PostgresConnection) { self.connection = connection }
 
-    /// Rewrites all tables that can be rewritten.
+    /// Rewrites the files of all tables after an erasure, so that they contain no deleted rows. A table that cannot be
+    /// rewritten now is skipped.
     ///
     /// - Returns: A description of each part that could not be rewritten, with the remedy; empty after success.
     func run() -> [String] {
@@ -110,11 +112,11 @@ struct PostgresRewriting {
         return transaction
     }
 
-    /// Waits until the snapshots of all other transactions are newer than a transaction. Before that, a rewritten table
-    /// would still contain the deleted rows.
+    /// Waits, at most 3 s, until the snapshots of all other transactions are newer than the given transaction. Before
+    /// that, another transaction could still read the deleted rows, and a rewritten table would contain them.
     ///
     /// - Parameter transaction: The id of the transaction.
-    /// - Returns: `true` if all snapshots are newer; `false` if they were not after the wait.
+    /// - Returns: `true` if all snapshots are newer; `false` if an older one remains after the wait.
     private func isBehindAll(_ transaction: String) throws(TrackingError) -> Bool {
         // A transaction in another database counts only if it writes.
         let isBehind = """

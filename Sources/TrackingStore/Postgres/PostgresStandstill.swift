@@ -5,15 +5,15 @@ import TrackingCore
 ///
 /// The server itself ends programs that are idle in a transaction. It does not end programs from which it expects data.
 struct PostgresStandstill {
-    /// The number of bytes that a program had copied at the last check.
+    /// The progress of one program that copies points: the number of bytes that it had copied at the last check.
     private struct Progress {
         let bytes: Int64
         /// The time of the first check at which the program had copied this number of bytes.
         let since: ContinuousClock.Instant
     }
 
-    /// The time without new data after which a copying program is ended. The server's own limit for idle transactions
-    /// is the same.
+    /// The time without new data after which the connection of a copying program is ended. The server's own limit for
+    /// idle transactions is the same.
     var limit = Duration.seconds(120)
     /// The progress of the programs that were copying at the last check, by the process id on the server.
     private var seen: [Int64: Progress] = [:]

@@ -3,8 +3,8 @@ import SystemLibrary
 import Synchronization
 import TrackingCore
 
-/// One connection to PostgreSQL and the thread that uses it. It connects when it is needed, and again after the
-/// connection was lost.
+/// One connection to PostgreSQL and the thread that uses it. The thread connects when a call needs the connection, and
+/// again after the connection was lost.
 final class PostgresThread: Sendable {
     private let address: String
     private let patience: Duration?
@@ -140,7 +140,8 @@ final class PostgresThread: Sendable {
     }
 }
 
-/// A call for whose result a caller waits. Only the first result counts.
+/// A call on a connection's thread whose result a task waits for. The call is answered by its result or by the
+/// cancellation of the task; only the first answer counts.
 private final class PostgresCall<Value: Sendable>: Sendable {
     private typealias Answer = Result<Value, TrackingError>
 

@@ -22,7 +22,8 @@ struct PostgresTurn {
     private(set) var isHeld = false
     private var left = 0
 
-    /// The result of reading the table `turn` in a transaction.
+    /// The state of the turn that a store finds in the table `turn` during a transaction. The turn is the right to rely
+    /// on the cache.
     enum Found {
         /// This store has the turn, and no other program has written since its last transaction. Its cache is valid.
         case alone

@@ -68,9 +68,9 @@ final class PostgresRows {
 
     deinit { PQclear(self.pointer) }
 
-    /// The number of rows.
+    /// The number of rows that the statement returned.
     var count: Int { Int(PQntuples(self.pointer)) }
-    /// The number of inserted, changed or deleted rows.
+    /// The number of rows that the statement inserted, changed or deleted.
     var changes: Int { Int(String(cString: PQcmdTuples(self.pointer))) ?? 0 }
 
     func isNull(_ row: Int, _ column: Int) -> Bool { PQgetisnull(self.pointer, Int32(row), Int32(column)) == 1 }

@@ -5,11 +5,11 @@ public import TrackingCore
 /// A history in an SQLite file that may not exist yet, opened for reading only. The history is empty until a recorder
 /// has made the file.
 public final class AwaitedHistoryStore: HistoryStore {
-    /// The path of the file.
+    /// The path of the history's SQLite file.
     public let path: String
     private let opened = Mutex<SQLiteHistoryStore?>(nil)
 
-    /// Makes a history that is opened at the first call after the file exists.
+    /// Creates a history without opening its file. The first call after the file exists opens it.
     public init(path: String) { self.path = path }
 
     /// A Boolean value that indicates whether the history can be read: its file exists, or was opened before.
@@ -115,7 +115,7 @@ public final class AwaitedHistoryStore: HistoryStore {
         try await self.history()?.quarantined(limit: limit) ?? []
     }
 
-    /// Closes the history. See ``HistoryStore/close()``.
+    /// Closes the history's file if it was opened. See ``HistoryStore/close()``.
     public func close() async throws(TrackingError) {
         let opened = self.opened.withLock { opened in
             defer { opened = nil }

@@ -140,7 +140,8 @@ struct PointReading {
 }
 
 extension GeoBox {
-    /// Returns `true` if this box overlaps the given one. This box may cross the antimeridian; the given one must not.
+    /// Returns `true` if this geographic box overlaps the box between the given latitudes and longitudes. This box may
+    /// cross the antimeridian; the given one must not.
     func meets(south: Double, west: Double, north: Double, east: Double) -> Bool {
         self.parts.contains { $0.south <= north && $0.north >= south && $0.west <= east && $0.east >= west }
     }

@@ -18,8 +18,8 @@ enum SQLiteLedger {
         }
     }
 
-    /// Loads a trackable and its recent streams from the database; returns `nil` when the database does not contain the
-    /// trackable.
+    /// Loads a trackable and its recent streams from the database into a value of the cache; returns `nil` when the
+    /// database does not contain the trackable.
     static func load(_ id: TrackableID, _ streams: [StreamID], _ db: Database) throws -> RecordingLedger.Trackable? {
         let row = try DirectStatement(
             """
@@ -44,8 +44,8 @@ enum SQLiteLedger {
         return trackable
     }
 
-    /// Adds the trackable's latest points that its row does not reflect yet, because the row is not written with every
-    /// point. See ``PointTail``.
+    /// Reads the latest points of a trackable that the trackable's row in the database does not include yet, and adds
+    /// them to the loaded trackable. The row is not written with every point. See ``PointTail``.
     private static func readTail(of trackable: inout RecordingLedger.Trackable, _ db: Database) throws {
         guard let last = trackable.last else { return }
         let row = try DirectStatement(
