@@ -12,8 +12,8 @@ struct AcknowledgementQueue: Sendable {
     /// Adds the acknowledgement of a trackable. It replaces the trackable's earlier pending acknowledgement.
     mutating func add(_ acknowledgement: Acknowledgement, of id: TrackableID) { self.pending[id] = acknowledgement }
 
-    /// Adds an acknowledgement again whose publish the broker had not answered when the connection was lost. Does
-    /// nothing if a later acknowledgement of the trackable is pending.
+    /// Puts an acknowledgement back into the queue, because the connection was lost before the broker answered its
+    /// publish. Does nothing if a later acknowledgement of the trackable is pending.
     mutating func addAgain(_ acknowledgement: Acknowledgement, of id: TrackableID) {
         if self.pending[id] == nil { self.pending[id] = acknowledgement }
     }

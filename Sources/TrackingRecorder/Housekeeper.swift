@@ -28,9 +28,10 @@ struct Housekeeper: Sendable {
     private var members: [ClientID: Member] = [:]
     private var topicCount = 0
     private var awaySince: MonotonicTime?
-    /// The number of publishes that clear a message and that the broker has not answered yet.
+    /// The number of publishes that clear a retained message and that the broker has not answered yet.
     private var unanswered = 0
-    /// The number of messages that the broker has cleared in the present round, in which answers are still missing.
+    /// The number of messages that the broker has cleared in the present round of clearing. The round ends with the
+    /// last answer of the broker.
     private var cleared = 0
     /// The time at which vanished clients are looked for next; `nil` while the recorder is not connected.
     private(set) var checkAt: MonotonicTime?
@@ -46,7 +47,7 @@ struct Housekeeper: Sendable {
         [TopicFilter.everyLiveness, .everyPublisher, .everySubscriber, .everyRequest].map { self.root.path($0) }
     }
 
-    /// The connection to the broker was made. The leases of all known clients are extended by the time without a
+    /// Notes that the connection to the broker was made. Extends the leases of all known clients by the time without a
     /// connection.
     mutating func connected(now: MonotonicTime) {
         if let away = self.awaySince?.duration(to: now) {
@@ -58,16 +59,16 @@ struct Housekeeper: Sendable {
         self.checkAt = self.nextCheck(now)
     }
 
-    /// The connection to the broker was lost, or the broker rejects the housekeeper's subscriptions. Nothing is cleared
-    /// until the next connection.
+    /// Notes that the connection to the broker was lost, or that the broker rejects the housekeeper's subscriptions.
+    /// Nothing is cleared until the next connection.
     mutating func disconnected(now: MonotonicTime) {
         self.awaySince = self.awaySince ?? now
         self.checkAt = nil
         (self.unanswered, self.cleared) = (0, 0)
     }
 
-    /// A message arrived from the broker. Only presences, requests and liveness extend a client's lease or remove a
-    /// topic; other messages are ignored.
+    /// Handles a message from the broker. A presence, request or liveness extends the lease of its client. An empty
+    /// message on such a topic removes the topic from the client. Other messages are ignored.
     mutating func received(_ message: IncomingMessage, now: MonotonicTime) {
         guard let (client, lease) = self.sender(of: message) else { return }
         guard !message.payload.isEmpty else { return self.forget(message.topic, of: client) }
@@ -101,7 +102,7 @@ struct Housekeeper: Sendable {
         return topics
     }
 
-    /// The broker answered a publish that clears a topic.
+    /// Handles the broker's answer to a publish that clears a topic.
     ///
     /// - Parameter isCleared: `true` if the broker accepted the publish; `false` if it rejected it.
     /// - Returns: With the last outstanding answer, the number of messages that were cleared in this round; otherwise

@@ -1,33 +1,37 @@
 import TrackingCore
 
-/// The retained positions that arrive after a recorder's intake connection was made, and the trackables that should
-/// have one. A broker drops retained messages when its queue for the recorder is full.
+/// Finds the retained positions that did not arrive after a recorder's intake connection was made, so that the recorder
+/// asks for them again. A broker drops retained messages when its queue for the recorder is full.
 struct IntakePositions: Sendable {
-    /// The trackables whose position is asked for again.
+    /// The trackables whose retained position did not arrive, and for which the recorder asks again.
     var gaps = RetainedGaps()
     /// The trackables of which a position arrived; `nil` while no retained positions are being collected.
     private var located: Set<TrackableID>?
     /// The trackables that should have a position: those of the history, and those of which another message arrived.
     private var expected: Set<TrackableID> = []
 
-    /// The number of trackables of which a position arrived since the connection was made.
+    /// The number of trackables of which a position arrived since the intake connection was made; 0 once the collection
+    /// of retained positions has ended.
     var count: Int { self.located?.count ?? 0 }
 
-    /// The intake connection was made: collects the retained positions.
+    /// Begins to collect the retained positions, because the intake connection was made.
     mutating func connected() { (self.located, self.gaps) = ([], RetainedGaps()) }
 
-    /// The intake connection was lost.
+    /// Ends the collection of retained positions without a comparison, because the intake connection was lost.
     mutating func disconnected() { (self.located, self.gaps) = (nil, RetainedGaps()) }
 
-    /// Adds trackables that have a position in the history.
+    /// Adds trackables that have a position in the history, so that their retained positions are expected from the
+    /// broker.
     ///
-    /// - Parameter isComplete: `true` if the retained positions have arrived already.
+    /// - Parameter isComplete: `true` if all retained positions should have arrived. The missing ones are then
+    ///   determined at once.
     mutating func expect(_ ids: [TrackableID], isComplete: Bool, now: MonotonicTime) {
         self.expected.formUnion(ids.prefix(RetainedGaps.limit))
         if isComplete { self.compare(now: now) }
     }
 
-    /// A message arrived: notes the trackable as one with a position, or as one that should have one.
+    /// Handles a message of the intake connection. A position counts as arrived. A publisher's presence, a resolution
+    /// or a trip shows that its trackable should have a position.
     mutating func received(_ message: IncomingMessage, root: TopicRoot, now: MonotonicTime) {
         guard self.located != nil || !self.gaps.isEmpty, let topic = root.topic(message.topic) else { return }
         switch topic {
@@ -41,7 +45,8 @@ struct IntakePositions: Sendable {
         }
     }
 
-    /// Ends the collection of the retained positions. Those that are missing are asked for.
+    /// Ends the collection of the retained positions. The recorder then asks again for the expected positions that did
+    /// not arrive.
     mutating func compare(now: MonotonicTime) {
         guard let located = self.located else { return }
         for id in self.expected.subtracting(located).sorted() { self.gaps.missing(id, .position, now: now) }

@@ -15,7 +15,8 @@ public struct RecorderConfiguration: MemberConfiguration, Hashable {
     /// The lease of the recorder: other clients count it as alive for this time after each of its heartbeats. Whole
     /// seconds, 1…86,400.
     public var lease: Duration = .seconds(90)
-    /// The number of received messages at which the recorder stores them at the latest. 1…65,535.
+    /// The largest number of received messages that the recorder stores together, 1…65,535. The recorder stores fewer
+    /// messages when ``longestWait``, ``pageRecords`` or ``pageBytes`` is reached first.
     public var window = RecorderConfiguration.largestPage
     /// The retention time: points, trips and events older than this time are removed from the history; `nil` keeps them
     /// forever.
@@ -52,8 +53,9 @@ public struct RecorderConfiguration: MemberConfiguration, Hashable {
     public static let firstStoreWait = Duration.milliseconds(250)
     /// The longest wait between two attempts to write to a history store that fails.
     public static let longestStoreWait = Duration.seconds(30)
-    /// The time after which the recorder reports a history store that has not answered a write. It is longer than the
-    /// store itself waits for a lock.
+    /// The time that the history store may take for a write before the recorder reports that the store does not answer:
+    /// 6 s. A history in SQLite waits at most 5 s for a lock. One in PostgreSQL may wait for 10 s, so the report may
+    /// come before its answer.
     public static let longestCommit = Duration.seconds(6)
     /// The number of times that the store may reject a batch before the recorder splits the batch to find the rejected
     /// record.
@@ -75,13 +77,15 @@ public struct RecorderConfiguration: MemberConfiguration, Hashable {
     /// without a group.
     public var acknowledgesAs: ClientID { self.group?.name ?? self.client }
 
-    /// The topic filters to which the connection that receives messages subscribes. The positions are among the first.
+    /// The topic filters of the connection that receives messages, in the order in which the recorder subscribes to
+    /// them. The filter of the positions is among the first.
     static let filters: [TopicFilter] = [
         .everyHistory, .everyEvent, .everyLocation, .everyTrip, .everyPublisher, .everySubscriber, .everyResolution,
     ]
 }
 
-/// An event that a recorder delivers to its program: a change of a connection or of the store, or a refusal.
+/// An event that a recorder delivers to its program: for example, a connection was made or lost, or the history store
+/// failed.
 public enum RecorderEvent: Hashable, Sendable {
     /// The connection that receives messages was made. Without a kept session (`false`), messages that were published
     /// while the recorder was not connected may be missing.
@@ -92,11 +96,11 @@ public enum RecorderEvent: Hashable, Sendable {
     case voice(Disconnection?)
     /// The broker rejects a subscription of the recorder: messages on topics of this filter are not recorded.
     case subscriptionRefused(filter: String, TrackingError)
-    /// The broker rejects the recorder's acknowledgements, the first time that of this trackable. Delivered at most
-    /// once for each connection.
+    /// The broker rejected an acknowledgement of the recorder, that of this trackable. Only the first rejection on each
+    /// connection is delivered.
     case acknowledgementRefused(TrackableID, TrackingError)
-    /// The broker granted the shared subscription of the recorder's group and delivers nothing of it. If `isAlone` is
-    /// `true`, no other recorder of the group is known, and this one makes an ordinary subscription instead.
+    /// The broker granted the shared subscription of the recorder's group, but delivers no messages of it. If `isAlone`
+    /// is `true`, no other recorder of the group is known, and the recorder makes an ordinary subscription instead.
     case shareUndelivered(isAlone: Bool)
     /// The recorder cleared this number of retained messages of clients that vanished.
     case cleared(Int)
@@ -106,8 +110,8 @@ public enum RecorderEvent: Hashable, Sendable {
     /// The broker has kept no session for the recorder: messages that were published while the recorder was not
     /// connected are missing from the history, unless the devices send them again.
     case possibleGap
-    /// The broker has dropped this number of messages, for any of its clients, since it last reported its count: its
-    /// queues are too short.
+    /// The broker reported that it dropped this number of messages since its last report, for any of its clients. A
+    /// broker drops messages when a client's queue is full.
     case brokerDropped(Int)
     /// The history store failed, or has not answered. After a failure the recorder tries again after the wait `retry`;
     /// `nil` while the answer is only late.

@@ -3,12 +3,14 @@ import TrackingCore
 /// The state of a recorder's intake connection, which receives the messages to store: the messages received on it, and
 /// its subscriptions.
 struct RecorderIntake: Sendable {
-    /// The token of the subscribe commands of the recorder's own filters. At most one of them awaits the broker's
-    /// answer.
+    /// The token of the subscribe commands of the recorder's own filters. The broker's answer to a command has the same
+    /// token. At most one of these commands awaits its answer.
     private static let token: TransportToken = 1
-    /// The token of the subscribe commands that ask for positions again. Their answers are ignored.
+    /// The token of the subscribe commands that ask again for missing positions. The broker's answer to a command has
+    /// the same token. The answers with this token are ignored.
     private static let askingToken: TransportToken = 2
-    /// The token of the subscribe command with which a recorder of a group tests shared subscriptions.
+    /// The token of the subscribe command with which a recorder of a group tests shared subscriptions. The broker's
+    /// answer to the command has the same token.
     static let probeToken: TransportToken = 3
 
     private let configuration: RecorderConfiguration
@@ -38,7 +40,7 @@ struct RecorderIntake: Sendable {
         return self.slices.isComplete ? .earlier(self.refusals.retryAt, self.positions.gaps.nextDeadline) : slice
     }
 
-    /// The intake connection was made.
+    /// Notes that the intake connection was made, and begins to subscribe.
     ///
     /// - Parameter connection: The number of the connection.
     /// - Returns: The commands that subscribe to the first topic filters.
@@ -51,7 +53,7 @@ struct RecorderIntake: Sendable {
 
     /// Replaces the shared subscription by an ordinary one, for this and all later connections.
     ///
-    /// - Returns: The commands that do so.
+    /// - Returns: The commands that end the shared subscription and begin the ordinary one.
     mutating func beginPlain(now: MonotonicTime) -> [TransportCommand] {
         let shared = RecorderConfiguration.filters.map(self.path)
         self.isShared = false
@@ -59,10 +61,11 @@ struct RecorderIntake: Sendable {
         return [.unsubscribe(shared)] + self.beginSlices(now: now)
     }
 
-    /// Returns the command that ends the subscription of the test.
+    /// Returns the command that ends the subscription with which a recorder of a group tests shared subscriptions.
     func endProbe() -> TransportCommand { .unsubscribe([self.probeFilter]) }
 
-    /// The shared subscription of this recorder alone to its own liveness.
+    /// The filter with which the recorder tests if the broker delivers messages of shared subscriptions: a shared
+    /// subscription of this recorder alone to its own liveness.
     private var probeFilter: String {
         let client = self.configuration.client
         return "$share/\(client)-probe/\(self.configuration.topicRoot.path(.liveness(client)))"
@@ -80,7 +83,7 @@ struct RecorderIntake: Sendable {
         return self.isShared ? self.configuration.group?.shared(path) ?? path : path
     }
 
-    /// The intake connection was lost or could not be made.
+    /// Notes that the intake connection was lost or could not be made.
     mutating func disconnected(_ disconnection: Disconnection) {
         self.isClosed = disconnection.retry == nil
         self.refusals = FilterRefusals()
@@ -88,13 +91,13 @@ struct RecorderIntake: Sendable {
         self.positions.disconnected()
     }
 
-    /// The history contains positions of these trackables. After the retained positions have arrived, the recorder asks
-    /// the broker again for those that are missing.
+    /// Adds trackables of which the history contains a position. After the retained positions have arrived, the
+    /// recorder asks the broker again for those of these trackables that are missing.
     mutating func expect(_ ids: [TrackableID], now: MonotonicTime) {
         self.positions.expect(ids, isComplete: self.slices.isComplete, now: now)
     }
 
-    /// A message arrived on the intake connection.
+    /// Notes that a message arrived on the intake connection, and determines its time of receipt.
     ///
     /// - Parameter moment: The time of arrival.
     /// - Returns: The time of receipt to store with the message. It is later than that of the message before, because
@@ -111,10 +114,11 @@ struct RecorderIntake: Sendable {
         return self.lastReceived
     }
 
-    /// Retained messages were stored just now. Until then, their acknowledgements kept the broker from sending more.
+    /// Notes that retained messages were stored just now. The recorder acknowledges them to the broker only then, and
+    /// the broker may have waited for these acknowledgements before it sent more retained messages.
     mutating func retainedStored(now: MonotonicTime) { self.slices.received(now: now) }
 
-    /// The broker answered a subscribe command of the intake connection.
+    /// Handles the broker's answer to a subscribe command of the intake connection.
     ///
     /// - Parameter refusals: The reason of each rejected filter, in the order of the command; `nil` for a granted
     ///   filter.

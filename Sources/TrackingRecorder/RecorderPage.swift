@@ -48,7 +48,7 @@ struct RecorderPage: Sendable {
         self.countMessage(now)
     }
 
-    /// Adds an entry to the quarantine that the recorder itself writes, such as that of a possible gap.
+    /// Adds an entry that the recorder itself writes to the quarantine, such as a possible gap.
     mutating func add(_ note: RefusedMessage, now: MonotonicTime) {
         self.batch.refused.append(note)
         self.countMessage(now)
@@ -59,7 +59,7 @@ struct RecorderPage: Sendable {
         self.since = self.since ?? now
     }
 
-    /// The store accepted the batch of the page.
+    /// Notes that the history store accepted the present batch of the page.
     ///
     /// - Parameter acknowledgements: The acknowledgements of the batch, by trackable.
     /// - Returns: `true` if the whole page is stored; `false` if ``batch`` is now the next part to store.
@@ -70,8 +70,9 @@ struct RecorderPage: Sendable {
         return false
     }
 
-    /// The store rejected the batch of the page. After ``RecorderConfiguration/triesBeforeBlame`` attempts the batch is
-    /// halved, again and again, until the rejected record is alone. That record is quarantined with the reason.
+    /// Decides how the recorder goes on after the history store rejected the present batch of the page. The batch is
+    /// stored again at first. From attempt ``RecorderConfiguration/triesBeforeBlame`` on, the batch is halved again and
+    /// again, until the rejected record is alone. That record is quarantined with the reason.
     ///
     /// - Returns: The next step.
     mutating func refused(_ error: TrackingError, root: TopicRoot) -> Refusal {
@@ -98,8 +99,8 @@ struct RecorderPage: Sendable {
 }
 
 extension RecordingBatch {
-    /// The trackables whose devices wait for an acknowledgement: those of which a batch arrived, even one that cannot
-    /// be read, and those whose publisher arrived.
+    /// The trackables whose devices wait for an acknowledgement: those of which a batch of records arrived, even one
+    /// that cannot be read, and those of which a publisher's presence arrived.
     var awaited: Set<TrackableID> {
         let recorded = self.recordings.lazy.filter { recording in
             recording.declaration != nil

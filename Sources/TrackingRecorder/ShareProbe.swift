@@ -6,37 +6,40 @@ import TrackingCore
 /// The recorder makes a shared subscription of its own to its own liveness, publishes a heartbeat, and waits for it.
 /// Without the heartbeat, it listens for a while for acknowledgements of another recorder of its group.
 struct ShareProbe: Sendable {
-    /// The state of the test.
+    /// The state of the test of shared subscriptions.
     enum Phase: Hashable, Sendable {
-        /// No test is under way. Can transition to: `subscribing`.
+        /// No test of shared subscriptions is under way. Can transition to: `subscribing`.
         case idle
-        /// The broker has not answered the subscription. Can transition to: `granted`, `idle`.
+        /// The recorder has sent the subscription of the test, and the broker has not answered it. Can transition to:
+        /// `granted`, `idle`.
         case subscribing
-        /// The broker has granted the subscription, and the heartbeat is not published yet. Can transition to:
-        /// `waiting`.
+        /// The broker has granted the subscription of the test, and the recorder has not published the heartbeat yet.
+        /// Can transition to: `waiting`, `idle`.
         case granted
-        /// The heartbeat was published, and must arrive by this time. Can transition to: `idle`, `listening`.
+        /// The recorder has published the heartbeat, which must arrive by this time. Can transition to: `idle`,
+        /// `listening`, `granted`.
         case waiting(until: MonotonicTime)
         /// The heartbeat did not arrive. The recorder listens until this time for other recorders of its group. Can
         /// transition to: `idle`.
         case listening(until: MonotonicTime)
     }
 
-    /// The result of a step of the test.
+    /// The next step of the recorder after an event of the test of shared subscriptions.
     enum Step: Hashable, Sendable {
-        /// Nothing is to be done.
+        /// The recorder has nothing to do for the test.
         case none
-        /// The broker delivers: end the subscription of the test.
+        /// The broker delivers messages of shared subscriptions. The recorder ends the subscription of the test.
         case delivered
-        /// The heartbeat did not arrive: subscribe to the acknowledgements of the group.
+        /// The heartbeat did not arrive. The recorder subscribes to the acknowledgements of its group.
         case listen
-        /// The broker delivers nothing. `isAlone` is `true` if no other recorder of the group acknowledged meanwhile.
+        /// The broker delivers no messages of shared subscriptions. `isAlone` is `true` if no other recorder of the
+        /// group acknowledged records while the recorder listened.
         case undelivered(isAlone: Bool)
     }
 
-    /// The time in which the heartbeat must arrive.
+    /// The time from the publish of the test's heartbeat in which the heartbeat must arrive.
     static let patience = Duration.seconds(5)
-    /// The time for which acknowledgements of other recorders are listened for.
+    /// The time for which the recorder listens for acknowledgements of other recorders of its group.
     static let listeningTime = Duration.seconds(2)
 
     private(set) var phase = Phase.idle
@@ -52,19 +55,21 @@ struct ShareProbe: Sendable {
     /// `true` while the recorder listens for other recorders of its group.
     var isListening: Bool { if case .listening = self.phase { true } else { false } }
 
-    /// The intake connection was made, and the subscription of the test is sent.
+    /// Begins the test: the intake connection was made, and the recorder sends the subscription of the test.
     mutating func begin() { self.phase = .subscribing }
 
-    /// The intake connection was lost.
+    /// Ends the test without a result, because the intake connection was lost.
     mutating func disconnected() { self.phase = .idle }
 
-    /// The broker answered the subscription of the test. A rejection is reported for the recorder's own subscriptions.
+    /// Handles the broker's answer to the subscription of the test. A rejection ends the test without a report, because
+    /// the recorder reports the rejection of its other shared subscriptions.
     mutating func answered(isGranted: Bool) {
         guard self.phase == .subscribing else { return }
         self.phase = isGranted ? .granted : .idle
     }
 
-    /// Returns `true` if the recorder must publish its heartbeat now. It is published at most once for each test.
+    /// Returns `true` if the recorder must publish the test's heartbeat now; the test then waits for the arrival of the
+    /// heartbeat.
     ///
     /// - Parameter isAnnounced: `true` while the recorder can publish.
     mutating func beats(isAnnounced: Bool, now: MonotonicTime) -> Bool {
@@ -73,26 +78,28 @@ struct ShareProbe: Sendable {
         return true
     }
 
-    /// The connection that publishes the heartbeat was lost: the heartbeat is published again on the next one.
+    /// Handles the loss of the connection that publishes the heartbeat. If the heartbeat has not arrived, the recorder
+    /// publishes it again on the next connection.
     mutating func voiceLost() {
         if case .waiting = self.phase { self.phase = .granted }
     }
 
-    /// The heartbeat arrived through the shared subscription.
+    /// Handles the arrival of the heartbeat through the shared subscription, which ends the test.
     mutating func arrived() -> Step {
         guard self.deadline != nil else { return .none }
         self.phase = .idle
         return .delivered
     }
 
-    /// Another recorder of the group acknowledged records.
+    /// Handles an acknowledgement that another recorder of the group published. It ends the test if the recorder is
+    /// listening.
     mutating func acknowledgedByAnother() -> Step {
         guard case .listening = self.phase else { return .none }
         self.phase = .idle
         return .undelivered(isAlone: false)
     }
 
-    /// The time ``deadline`` has come.
+    /// Advances the test when the time ``deadline`` has come: the recorder begins to listen, or the test ends.
     mutating func timerFired(now: MonotonicTime) -> Step {
         switch self.phase {
         case .waiting(let until) where until <= now:
