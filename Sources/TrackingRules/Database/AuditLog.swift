@@ -6,7 +6,7 @@ import TrackingRuntime
 package struct AuditActor: Hashable, Sendable {
     /// The name of the token with which the change was made, or `command line`.
     package var name: String
-    /// The number of that token; `nil` for the command line.
+    /// The number of the token with which the change was made; `nil` for the command line.
     package var token: Int64?
     /// The IP address of the client; `nil` for the command line.
     package var address: String?
@@ -18,13 +18,13 @@ package struct AuditActor: Hashable, Sendable {
         self.address = address
     }
 
-    /// A command of `godwit` on the machine of the gateway.
+    /// The actor for changes that a command of `godwit` makes on the machine of the gateway.
     package static let commandLine = AuditActor(name: "command line")
 }
 
 /// The audit of a gateway: the changes that administrators made, with the person, the time and the address.
 ///
-/// An entry is written in the transaction of its change, so that neither exists without the other. It contains no
+/// An entry is written in the transaction of its change, so that neither exists without the other. An entry contains no
 /// secrets and no coordinates. The number of entries is limited; the oldest are removed.
 package struct AuditLog: Sendable {
     /// The kind of a change. Its raw value is the text of the change for people.
@@ -41,7 +41,7 @@ package struct AuditLog: Sendable {
         case sendCommand = "send command"
     }
 
-    /// One change.
+    /// An entry of the audit, which describes one change of the gateway's data.
     package struct Entry: Hashable, Sendable {
         /// The number of the entry, which grows with each change.
         package var number: Int64
@@ -55,7 +55,7 @@ package struct AuditLog: Sendable {
         package var object: String
     }
 
-    /// The largest number of entries. Each further entry replaces the oldest one.
+    /// The largest number of entries in the audit. Each further entry replaces the oldest one.
     package static let maximum: Int64 = 100_000
 
     /// The migrations that create the table of the audit.
@@ -76,7 +76,8 @@ package struct AuditLog: Sendable {
     /// Creates access to the audit in a gateway's database.
     package init(_ database: GatewayDatabase) { self.database = database }
 
-    /// Writes an entry, within the transaction of the change, and removes the oldest entry if there are too many.
+    /// Writes an entry to the audit, within the database transaction of the change, and removes the oldest entry if
+    /// there are too many.
     ///
     /// - Parameters:
     ///   - action: The kind of the change.
@@ -91,14 +92,15 @@ package struct AuditLog: Sendable {
         try db.execute(sql: "DELETE FROM audit WHERE number <= ?", arguments: [db.lastInsertedRowID - Self.maximum])
     }
 
-    /// Writes an entry about an action outside of the database, before the action is performed.
+    /// Writes an entry to the audit about an action that changes no row of the database, such as a command to a device.
+    /// Call this function before the action.
     ///
     /// - Throws: `storeFailed`; the action must then not be performed.
     package func add(_ action: Action, _ object: String, by actor: AuditActor) async throws(TrackingError) {
         try await self.database.write { db in try Self.add(action, object, by: actor, to: db) }
     }
 
-    /// Returns a page of entries, the oldest first.
+    /// Returns a page of the audit's entries, the oldest first.
     ///
     /// - Parameters:
     ///   - time: The time from which entries are returned; `nil` for all.

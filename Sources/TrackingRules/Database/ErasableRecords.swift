@@ -13,7 +13,7 @@ package struct ErasableRecords: Sendable {
     /// the trackable's records.
     package let remove: @Sendable (TrackableID, UnixTime?, Database) throws -> Void
 
-    /// Makes a value from the two functions of a component.
+    /// Creates the description of one component's records from its two functions.
     ///
     /// - Parameters:
     ///   - trackables: Returns the trackables of which the component stores records.

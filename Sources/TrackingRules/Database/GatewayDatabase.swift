@@ -99,7 +99,7 @@ package struct GatewayDatabase: Sendable {
     /// reading the data whose changes matter, so that no change is missed.
     package func changes() -> AsyncStream<Void> { self.commits.stream() }
 
-    /// Reads from one consistent snapshot of the database.
+    /// Runs `body`, which reads from one consistent snapshot of the database, and returns its result.
     ///
     /// - Throws: `storeFailed` when the file cannot be read; `storeUnusable` when it is damaged; and each
     ///   `TrackingError` of `body`.

@@ -18,7 +18,7 @@ struct CatchUp: Sendable {
     static let tolerance = Duration.seconds(300)
 
     /// The time at which the gap in the gateway's connection to the broker began. After a restart, it is the last time
-    /// up to which an earlier run of the gateway queued every message for webhooks.
+    /// up to which an earlier run of the gateway queued every message for webhooks, but at most 7 days ago.
     let since: UnixTime
     /// The time at which the gap in the gateway's connection to the broker ended; `nil` while the gateway is not
     /// connected.
@@ -180,7 +180,8 @@ struct CatchUp: Sendable {
         }
     }
 
-    /// Returns the last record of a full page, after which the next page begins; `nil` if no page follows.
+    /// Returns the last record of a page if the page is full, so that another page begins after this record; `nil` if
+    /// no page follows.
     private static func last<Record>(of page: [Record]) -> Record? {
         page.count < HistoryRead.pageSize ? nil : page.last
     }

@@ -12,7 +12,7 @@ struct HistoryRead: Hashable, Sendable {
         case points(TrackableID, after: PointName?)
     }
 
-    /// The number of records on a full page.
+    /// The number of records, or of trackables, on a full page of the history.
     static let pageSize = 500
 
     var query: Query

@@ -4,10 +4,11 @@ import TrackingCore
 /// The changes that one transaction writes to the gateway's database: states of rules, names of rule events, the
 /// highest record numbers that were queued for webhooks, and messages for the outbox. Also reads these values.
 struct RuleRows: Hashable, Sendable {
-    /// The cleared trackables. Their messages are removed from the outbox.
+    /// The trackables without a position at the broker, because it was cleared. Their messages are removed from the
+    /// outbox.
     var cleared: Set<TrackableID> = []
-    /// The trackables whose retained position a client cleared at the broker. The records that other components store
-    /// about them are removed as well.
+    /// The trackables whose retained position a client cleared while the gateway was connected to the broker. The
+    /// records that other components of the gateway store about these trackables are removed as well.
     var withdrawn: Set<TrackableID> = []
     /// The states of rules that changed, one for each trackable and rule.
     var states: [RuleBook.Entry] = []

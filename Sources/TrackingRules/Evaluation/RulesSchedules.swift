@@ -28,7 +28,7 @@ struct SaveSchedule: Sendable {
     /// The time at which ``begin(at:)`` returns a save to perform; `nil` for none.
     var deadline: MonotonicTime? { self.inFlight == nil ? self.due : self.retry }
 
-    /// Requests that the changes are saved within ``batchInterval``.
+    /// Requests that the changes are saved ``batchInterval`` from now. A save that is due earlier keeps its time.
     mutating func request(at now: MonotonicTime) { self.due = self.due ?? now.advanced(by: Self.batchInterval) }
 
     /// Requests that the changes are saved now, and that the outbox gate is opened once they are saved. Until the gate
@@ -38,7 +38,8 @@ struct SaveSchedule: Sendable {
         self.opensOutbox = true
     }
 
-    /// Returns the save that is due at the given time, or `nothing`.
+    /// Returns the save that must be performed at the given time: new changes, or changes whose saving failed. Returns
+    /// `nothing` if no save is due.
     mutating func begin(at now: MonotonicTime) -> Step {
         guard let deadline = self.deadline, deadline <= now else { return .nothing }
         guard let inFlight = self.inFlight else { return .changes }
@@ -116,8 +117,8 @@ struct RuleReloading: Sendable {
 struct RetainedComparison: Sendable {
     private static let retryInterval = Duration.seconds(1)
 
-    /// The trackables of which the broker retains a position, or of which a position arrived since then; `nil` while no
-    /// comparison is requested.
+    /// The trackables with a position at the broker: those whose retained position the broker sent, and those of which
+    /// a position arrived afterwards. `nil` while no comparison is requested.
     private var retained: Set<TrackableID>?
     private var due: MonotonicTime?
     /// `true` after the first comparison since the start of the gateway.

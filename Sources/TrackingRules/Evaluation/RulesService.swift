@@ -42,7 +42,7 @@ package final class RulesService: Service {
 
     /// The functions through which a rules service acts on other components of the gateway.
     package struct Effects: Sendable {
-        /// Publishes an event of a rule on the event topic of the trackable. Returns after the broker's
+        /// Publishes an event that a rule produced on the event topic of the trackable. Returns after the broker's
         /// acknowledgement.
         package var publish: @Sendable (TrackingEvent, TrackableID) async throws(TrackingError) -> Void
         /// Is called with the number of webhook messages that were dropped before their delivery.

@@ -12,7 +12,7 @@ struct TripWatermarks: Sendable {
     /// trip.
     init(_ saved: [TrackableID: RecordName] = [:]) { self.last = saved }
 
-    /// Raises the watermark of a trackable to a version of its trip, unless that version is not newer.
+    /// Raises the watermark of a trackable to a version of its trip, if the version is newer.
     ///
     /// - Returns: `true` if the version is newer than the watermark or of another stream, so that it is to be queued.
     mutating func advance(to trip: Trip, of id: TrackableID) -> Bool {

@@ -1,7 +1,8 @@
 import Synchronization
 
-/// Holds back all deliveries from the outbox after a start of the gateway. The gate is opened once the messages about
-/// trackables that were erased meanwhile are removed from the outbox.
+/// Holds back all deliveries from the outbox, the gateway's message queue, after a start of the gateway. Some
+/// trackables may have been erased while the gateway was not running. The gate is opened once the messages about them
+/// are removed from the outbox.
 package final class OutboxGate: Sendable {
     private struct State {
         var isOpen = false

@@ -35,7 +35,7 @@ package struct RuleDefinition: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - fences: The existing fences, by name.
-    ///   - groups: The members of the existing groups, by name.
+    ///   - groups: The trackables of each existing group, by the group's name.
     /// - Throws: `invalidConfiguration` when the fence does not exist, or a number is out of range.
     package func rule(
         fences: [String: Fence], groups: [String: Set<TrackableID>]
@@ -61,7 +61,7 @@ package struct RuleDefinition: Hashable, Sendable {
 
     /// Returns the trackables to which the rule applies; `nil` for all trackables.
     ///
-    /// - Parameter groups: The members of the existing groups, by name.
+    /// - Parameter groups: The trackables of each existing group, by the group's name.
     package func members(in groups: [String: Set<TrackableID>]) -> Set<TrackableID>? {
         guard !self.trackables.isEmpty || !self.groups.isEmpty else { return nil }
         return self.groups.reduce(into: Set(self.trackables)) { $0.formUnion(groups[$1] ?? []) }

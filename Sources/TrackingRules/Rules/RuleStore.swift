@@ -19,21 +19,22 @@ package struct RuleStore: Sendable {
         self.actor = actor
     }
 
-    /// The outcome of a change that has a condition.
+    /// The outcome of a change of a label, a fence or a rule.
     package enum Outcome: Hashable, Sendable {
-        /// A new object was stored.
+        /// The change stored a new label, fence or rule.
         case created
-        /// An existing object was replaced.
+        /// The change replaced an existing label, fence or rule.
         case replaced
-        /// The object was removed.
+        /// The change removed the label, fence or rule.
         case removed
-        /// There is no object to remove.
+        /// There is no label, fence or rule to remove.
         case absent
-        /// The existing object does not meet the condition of the change, so that nothing was changed.
+        /// The existing label, fence or rule does not meet the condition of the change, so that nothing was changed.
         case refused
     }
 
-    /// A condition for a change. It receives the object before the change; `nil` if there is none.
+    /// A function that decides if a label, fence or rule may be changed. It receives the stored value before the
+    /// change, or `nil` if there is none, and returns `true` to allow the change.
     package typealias Condition<Value> = @Sendable (Value?) -> Bool
 
     // MARK: - Names
@@ -78,8 +79,9 @@ package struct RuleStore: Sendable {
     /// Changes the label of a trackable, if the label before the change meets a condition.
     ///
     /// - Parameters:
-    ///   - condition: The condition. A label without name, icon and groups counts as none.
-    ///   - change: The change. A label that is empty after it is removed.
+    ///   - condition: Decides, by the label before the change, if the change is made. A label without name, icon and
+    ///     groups is passed as `nil`.
+    ///   - change: Changes the label. A label that is then empty is removed.
     /// - Returns: The label after the change, and the outcome.
     /// - Throws: The errors of `change`; `storeFailed`.
     package func changeLabel(
@@ -124,7 +126,7 @@ package struct RuleStore: Sendable {
         }
     }
 
-    /// Returns the trackables of each group, by the group's name.
+    /// Returns the trackables of each group, by the name of the group.
     package func groups() async throws(TrackingError) -> [String: Set<TrackableID>] {
         try await self.database.read { db in try Self.groups(db) }
     }
@@ -138,7 +140,7 @@ package struct RuleStore: Sendable {
 
     /// Adds a fence, or replaces the fence of the same name.
     ///
-    /// - Parameter condition: The condition for the change.
+    /// - Parameter condition: Decides, by the stored fence of the same name, if the fence is added.
     /// - Throws: `invalidConfiguration` when there are ``maximumCount`` other fences already, or the fence's name is
     ///   not plain text; `storeFailed`.
     @discardableResult
@@ -188,7 +190,7 @@ package struct RuleStore: Sendable {
 
     /// Adds a rule, or replaces the rule of the same name.
     ///
-    /// - Parameter condition: The condition for the change.
+    /// - Parameter condition: Decides, by the stored rule of the same name, if the rule is added.
     /// - Throws: `invalidConfiguration` when the rule's fence does not exist, a number is out of range, or there are
     ///   ``maximumCount`` other rules already; `storeFailed`.
     @discardableResult
@@ -255,9 +257,9 @@ package struct RuleStore: Sendable {
 
         /// The column with the JSON of the fence or the rule.
         var column: String { self == .fence ? "shape" : "definition" }
-        /// The change that the audit shows when an object of the table is stored.
+        /// The action that the audit records when a fence or a rule is stored in the table.
         var setting: AuditLog.Action { self == .fence ? .setFence : .setRule }
-        /// The change that the audit shows when an object of the table is removed.
+        /// The action that the audit records when a fence or a rule is removed from the table.
         var removing: AuditLog.Action { self == .fence ? .removeFence : .removeRule }
     }
 

@@ -26,7 +26,7 @@ package enum RulesSchema {
             ] + Self.outbox + Self.triggers)
     ]
 
-    /// The tables of the outbox.
+    /// The SQL statements that create the tables and triggers of the outbox, the gateway's message queue.
     private static let outbox = [
         // The id of a message is the sum of its place and its base.
         """

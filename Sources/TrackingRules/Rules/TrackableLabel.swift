@@ -20,8 +20,9 @@ package struct TrackableLabel: Hashable, Sendable {
     /// The largest number of groups that one trackable can be in.
     package static let maximumGroups = 32
 
-    /// Changes one part of the label: `name=Van 7` sets the name, `icon=van` the icon, `group=north` adds a group, and
-    /// `group=-north` removes it. An empty name or icon removes the name or icon; an empty group removes all groups.
+    /// Changes one part of the label: `name=Van 7` sets the name, `icon=van` the icon, `group=north` adds the trackable
+    /// to the group, and `group=-north` removes it from the group. An empty name or icon removes the name or icon; an
+    /// empty group removes the trackable from all groups.
     ///
     /// - Throws: `invalidConfiguration` that names the invalid part of the assignment.
     package mutating func set(_ assignment: String) throws(TrackingError) {
@@ -47,7 +48,8 @@ package struct TrackableLabel: Hashable, Sendable {
     /// Checks the text of a name, an icon or a group.
     ///
     /// - Parameter member: The word for the text in an error, such as `name`.
-    /// - Throws: `invalidConfiguration` for more than 128 bytes, or for control characters.
+    /// - Throws: `invalidConfiguration` for more than 128 bytes, for control characters, and for characters that change
+    ///   the direction of text.
     static func check(_ value: String, of member: some StringProtocol) throws(TrackingError) {
         guard value.utf8.count <= 128, value.isPlainText else {
             throw TrackingError(

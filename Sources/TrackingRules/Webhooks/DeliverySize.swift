@@ -22,7 +22,7 @@ struct DeliverySize: Equatable {
     /// quickly.
     private(set) var failures = 0
 
-    /// Evaluates a webhook's answer to a delivery.
+    /// Evaluates a webhook's answer to a delivery, and adjusts the number of messages in the next delivery.
     ///
     /// - Parameters:
     ///   - status: The HTTP status of the answer; `nil` for no answer.

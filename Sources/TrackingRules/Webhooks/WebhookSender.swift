@@ -151,8 +151,8 @@ package struct WebhookSender: Sendable {
             metadata: ["webhook": "\(self.webhook)", "reason": "\(reason)", "tries": "\(failures)"])
     }
 
-    /// Returns the pause after a number of failed deliveries: 1 s after the first one, then twice as long each time, at
-    /// most ``maximumBackoff``, minus a random part of at most a half.
+    /// Returns the pause after a number of failed deliveries in a row: 1 s after the first one, then twice as long each
+    /// time, at most ``maximumBackoff``, minus a random part of at most a half.
     private static func backoff(after failures: Int) -> Duration {
         let full = min(Self.maximumBackoff, .seconds(1 << min(failures - 1, 10)))
         return full / 2 + .milliseconds(Int64.random(in: 0...(full / 2).inMilliseconds))
