@@ -35,10 +35,11 @@ public struct RecorderConfiguration: MemberConfiguration, Hashable {
     /// one: 65,535. A smaller number can lose retained messages, because the broker queues what is beyond it. The
     /// memory of the recorder is bounded by the limits of a page and of its connection.
     public static let receiveMaximum = 65_535
-    /// The number of records in received messages at which the recorder stores the messages at the latest. Records that
-    /// a device declares gone count as well.
+    /// The number of records in received messages from which on the recorder stores these messages, even if there are
+    /// fewer than ``window``. Records that a device declares gone count as well.
     public static let pageRecords = 10_000
-    /// The number of payload bytes of received messages at which the recorder stores the messages at the latest.
+    /// The number of payload bytes in received messages from which on the recorder stores these messages, even if there
+    /// are fewer than ``window``.
     public static let pageBytes = 1_000_000
     /// The longest time that a received message waits before the recorder gives it to the store.
     public static let longestWait = Duration.milliseconds(50)

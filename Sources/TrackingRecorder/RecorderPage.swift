@@ -89,11 +89,11 @@ struct RecorderPage: Sendable {
 
     /// The next step after the store rejected a batch.
     enum Refusal: Hashable, Sendable {
-        /// Store the same batch again after a wait.
+        /// The recorder stores the same batch again after a wait, because the store may then accept it.
         case tryAgain
-        /// Store the first half of the batch: the search for the rejected record begins.
+        /// The search for the rejected record begins: the recorder stores the first half of the batch.
         case search
-        /// Store the next part of the batch: the search for the rejected record continues.
+        /// The search for the rejected record continues: the recorder stores the next part of the batch.
         case goOn
     }
 }

@@ -11,7 +11,7 @@ package struct AuditActor: Hashable, Sendable {
     /// The IP address of the client; `nil` for the command line.
     package var address: String?
 
-    /// Creates the person or program that makes a change.
+    /// Creates a description of the person or program that makes a change.
     package init(name: String, token: Int64? = nil, address: String? = nil) {
         self.name = name
         self.token = token

@@ -45,7 +45,7 @@ package final class RulesService: Service {
         /// Publishes an event that a rule produced on the event topic of the trackable. Returns after the broker's
         /// acknowledgement.
         package var publish: @Sendable (TrackingEvent, TrackableID) async throws(TrackingError) -> Void
-        /// Is called with the number of webhook messages that were dropped before their delivery.
+        /// Receives the number of webhook messages that were dropped before their delivery, for example to count them.
         package var dropped: @Sendable (Int) -> Void
 
         /// Creates the functions through which a rules service acts on other components.

@@ -75,22 +75,22 @@ final class PostgresRows {
 
     func isNull(_ row: Int, _ column: Int) -> Bool { PQgetisnull(self.pointer, Int32(row), Int32(column)) == 1 }
 
-    /// Returns the value of a `bigint` column.
+    /// Returns the value of a `bigint` column in one row of the result.
     func integer(_ row: Int, _ column: Int) -> Int64 { Int64(bitPattern: self.word(row, column)) }
     func optionalInteger(_ row: Int, _ column: Int) -> Int64? {
         self.isNull(row, column) ? nil : self.integer(row, column)
     }
-    /// Returns the value of a `double precision` column.
+    /// Returns the value of a `double precision` column in one row of the result.
     func number(_ row: Int, _ column: Int) -> Double { Double(bitPattern: self.word(row, column)) }
     func optionalNumber(_ row: Int, _ column: Int) -> Double? {
         self.isNull(row, column) ? nil : self.number(row, column)
     }
-    /// Returns the value of a `text` column.
+    /// Returns the value of a `text` column in one row of the result.
     func text(_ row: Int, _ column: Int) -> String { String(decoding: self.raw(row, column), as: UTF8.self) }
     func optionalText(_ row: Int, _ column: Int) -> String? {
         self.isNull(row, column) ? nil : self.text(row, column)
     }
-    /// Returns the bytes of a `bytea` or `text` column.
+    /// Returns the bytes of a `bytea` or `text` column in one row of the result.
     func bytes(_ row: Int, _ column: Int) -> [UInt8] { Array(self.raw(row, column)) }
     func optionalBytes(_ row: Int, _ column: Int) -> [UInt8]? {
         self.isNull(row, column) ? nil : self.bytes(row, column)
