@@ -101,8 +101,8 @@ private final class CommandRun: Service {
         }
     }
 
-    /// Returns the commands with which the connection publishes the messages. Each has a token, and the trackable of
-    /// each token is remembered.
+    /// Converts messages to the commands with which the connection publishes them. Each returned command has a token of
+    /// its own. The run remembers the trackable of each token.
     private func commands(_ messages: [OutgoingMessage]) -> [TransportCommand] {
         self.ids.withLock { ids in
             messages.map { message in
@@ -122,7 +122,8 @@ private final class CommandRun: Service {
         }
     }
 
-    /// Writes a text to standard output. A failure of the output is noted as the error with which the program ends.
+    /// Writes a text to standard output. If standard output cannot be written, the error is recorded, and the program
+    /// ends with it.
     private func write(_ text: String) {
         do { try Output.print(text) } catch { self.ending.note(error) }
     }
@@ -140,8 +141,8 @@ private final class CommandRun: Service {
         }
     }
 
-    /// Returns the text with `?` in place of each control character, which could move the cursor of the terminal. The
-    /// text comes from another program.
+    /// Returns a text from a device with `?` in place of each control character, because control characters could move
+    /// the cursor of the terminal.
     private static func plain(_ text: String) -> String {
         String(text.map { $0.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control } ? $0 : "?" })
     }

@@ -8,15 +8,15 @@ struct CommandSenderState {
     enum Action: Equatable {
         case subscribe([String])
         case publish([OutgoingMessage])
-        /// Close the connection, because every trackable has answered or can no longer answer.
+        /// The owner of the connection closes it, because every trackable has answered or can no longer answer.
         case finish
     }
 
     /// The outcome of the command that was sent for one trackable.
     enum Outcome: Equatable {
         case answered(CommandAnswer)
-        /// The broker rejected the command for this reason, or it rejected both subscriptions on which the answer could
-        /// arrive.
+        /// The broker rejected the command, or it rejected both subscriptions on which the answer could arrive. The
+        /// value is the reason.
         case refused(TrackingError)
     }
 
@@ -57,8 +57,8 @@ struct CommandSenderState {
         self.commands.flatMap { [self.root.path(.event($0.id)), self.root.path(.answer($0.id, self.client))] }
     }
 
-    /// Handles a new connection to the broker: returns the subscription to the topics of the answers. The commands are
-    /// sent after it is granted.
+    /// Handles a new connection to the broker. Returns the action that subscribes to the topics of the answers. The
+    /// commands are published only after the broker has granted this subscription.
     func connected() -> Action { .subscribe(self.filters) }
 
     /// Handles the broker's answer to the subscription: returns the commands to publish, those whose outcome is not

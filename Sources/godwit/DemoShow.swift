@@ -6,7 +6,8 @@ import TrackingMQTT
 import TrackingRuntime
 import TrackingSubscriber
 
-/// The script of `godwit demo` without keys. Each step is announced, performed, and observed until its effect is seen.
+/// The form of `godwit demo` for an output that is no terminal and for `--script`: it takes no keys. Each step is
+/// announced, performed, and observed until its effect is seen.
 final class DemoShow: Service {
     private let stage: DemoStage
     private let isScript: Bool
@@ -19,7 +20,7 @@ final class DemoShow: Service {
     fileprivate struct Seen {
         var inForce: ResolutionInForce?
         var arrivals: [MonotonicTime] = []
-        /// The time at which the last position arrived, also if the broker had retained it.
+        /// The time at which the last position arrived. A position that the broker had retained also counts.
         var lastPosition: MonotonicTime?
     }
 

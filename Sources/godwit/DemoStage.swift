@@ -54,20 +54,20 @@ final class DemoStage: Sendable {
     /// Wakes tasks that wait for a change of ``selectedSource`` or of the demo's observations.
     let changes = WakeSignal()
 
-    /// The class of the position source that the agent selected last, according to its log: `HIGH` or `BALANCED`; `nil`
-    /// before that.
+    /// The accuracy class of the position source that the agent selected last, according to its log: `HIGH` or
+    /// `BALANCED`; `nil` before the first selection.
     var selectedSource: String? { self.selections.withLock { $0.last } }
 
-    /// The two forms of the demo.
+    /// The two forms of `godwit demo`: a script of checked steps, and a story for a terminal.
     enum Form {
-        /// The script: a courier drives six times as fast as a van, to a destination.
+        /// The script: the simulated courier drives to a destination at six times the real speed.
         case script
-        /// The story on a terminal: a van drives at its real speed, and its network can be cut.
+        /// The story for a terminal: a van drives at its real speed without a destination, and its network can be cut.
         case story
     }
 
-    /// Starts the agent with the options for a form of the demo. It has a coarse and a fine source of positions, and a
-    /// battery threshold of 20 %.
+    /// Starts the agent with the options for a form of the demo. The agent has a coarse and a fine source of positions,
+    /// and a battery threshold of 20 %.
     func startAgent(for form: Form) throws {
         let program = try Self.find("godwit-agent", beside: self.programFolders)
         let log = Pipe()

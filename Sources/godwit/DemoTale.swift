@@ -101,9 +101,9 @@ struct DemoPace: Sendable {
         if self.arrivals.count > 4 { self.arrivals.removeFirst() }
     }
 
-    /// Returns the number of positions a minute; `nil` before the second position. It is 60 s divided by the mean
-    /// interval between the last four positions. If the time since the last position is longer than that mean, it is
-    /// used instead.
+    /// Returns the pace as the number of positions a minute; `nil` before the second position. The pace is 60 s divided
+    /// by the mean interval between the last four positions. If more time than this mean has passed since the last
+    /// position, the pace is 60 s divided by that time.
     func perMinute(at elapsed: Duration) -> Double? {
         guard let first = self.arrivals.first, let last = self.arrivals.last, self.arrivals.count > 1 else {
             return nil
@@ -112,8 +112,8 @@ struct DemoPace: Sendable {
         return 60 / max(gap.inSeconds, 0.1)
     }
 
-    /// Returns a bar of ten characters for a pace: the more full blocks, the faster. Sixty positions a minute or more
-    /// fill it.
+    /// Returns a bar of ten characters for a number of positions a minute. The faster the pace, the more of its blocks
+    /// are full. All ten are full at 60 positions a minute or more.
     static func bar(_ perMinute: Double) -> String {
         let count = perMinute <= 0 ? 0 : min(10, max(1, Int((perMinute / 6).rounded())))
         return String(repeating: "█", count: count) + String(repeating: "░", count: 10 - count)

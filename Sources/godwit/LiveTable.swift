@@ -21,7 +21,7 @@ struct LiveTable {
     /// to all trackables.
     private var refusals: [TrackableID?: TrackingError] = [:]
     private var badMessages = 0
-    /// The resolution that this watcher requests; `nil` if it requests none.
+    /// The resolution that this watcher requests from the publishers; `nil` if it requests none.
     var request: Resolution?
     /// The number of log lines that are held back while the table fills the terminal, and the newest of them. `nil` if
     /// there are none. They are written when the table ends.
@@ -79,7 +79,7 @@ struct LiveTable {
     }
 
     /// Returns the lines of the table, cut to the size of the terminal. If not all trackables fit, a line shows the
-    /// number of the missing ones.
+    /// number of the trackables that are left out.
     ///
     /// - Parameter due: Returns the time until the next update of a trackable is expected.
     func lines(width: Int, height: Int, now: UnixTime, due: (TrackableID) -> Duration?) -> [String] {

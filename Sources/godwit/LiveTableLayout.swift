@@ -2,16 +2,17 @@ import GodwitOptions
 
 /// The columns of the live table of `godwit watch` on a terminal of a given width.
 ///
-/// A column is shown whole or not at all, so that no number is cut. Only texts, such as names, are shortened.
+/// The layout shows a column completely or leaves it out, so that no number is cut. Only texts, such as names, are
+/// shortened.
 struct LiveTableLayout {
-    /// A column of the table. The order is that on the terminal, and that of importance: the last ones are left out
-    /// first.
+    /// A column of the live table. The cases are in the order of the columns from left to right, which is also the
+    /// order of importance. If the terminal is too narrow, the last columns are left out first.
     enum Column: Int, CaseIterable, Comparable {
         case trackable, state, age, speed, resolution, due, position, bearing, way, trip
 
         static func < (first: Column, second: Column) -> Bool { first.rawValue < second.rawValue }
 
-        /// The heading of the column.
+        /// The heading of the column in the live table.
         var title: String {
             switch self {
             case .due: "next due"
@@ -20,7 +21,8 @@ struct LiveTableLayout {
             }
         }
 
-        /// The width of the column even if its cells are narrower, so that small changes of a value move no column.
+        /// The width that the column has even if its cells are narrower, so that a small change of a value does not
+        /// move other columns.
         fileprivate var usualWidth: Int {
             switch self {
             case .trackable, .way, .trip: self.title.columns
@@ -34,11 +36,13 @@ struct LiveTableLayout {
             }
         }
 
-        /// The smallest width to which the column is shortened; `nil` if it is never shortened.
+        /// The smallest width to which the column is shortened on a narrow terminal; `nil` if the column is never
+        /// shortened.
         fileprivate var shortestWidth: Int? { self == .trackable ? 8 : nil }
     }
 
-    /// A cell: a part that is never cut, such as numbers, and a text after it that may be.
+    /// A cell of the live table. It consists of a value, such as a number, that is never cut, and a text after the
+    /// value that may be shortened.
     struct Cell: Equatable {
         let value: String
         let text: String
@@ -48,15 +52,18 @@ struct LiveTableLayout {
             self.text = text
         }
 
-        /// The largest number of terminal columns that are reserved for the text of a cell.
+        /// The number of terminal columns for the text of a cell. A longer text gets more only if the terminal has room
+        /// after all columns are placed.
         private static let longestText = 16
-        /// The number of terminal columns of the whole cell, and of the cell with a shortened text.
+        /// The number of terminal columns that the cell takes: `whole` with its complete text, `usual` with a text of
+        /// at most 16 columns.
         fileprivate var widths: (whole: Int, usual: Int) {
             let value = self.value.columns
             return (value + self.text.columns, value + min(self.text.columns, Self.longestText))
         }
 
-        /// Returns the cell as text of exactly this width. A text that does not fit ends with `…`.
+        /// Returns the cell as a line of text that is exactly `width` terminal columns wide. A text that does not fit
+        /// ends with `…`.
         func fitted(to width: Int) -> String {
             let room = width - self.value.columns
             let text =
@@ -70,7 +77,7 @@ struct LiveTableLayout {
     /// The shown columns with their widths, from left to right.
     let columns: [(column: Column, width: Int)]
 
-    /// Chooses the columns.
+    /// Chooses the columns of the live table that fit into the terminal, and their widths.
     ///
     /// - Parameters:
     ///   - width: The width of the terminal, in columns.
@@ -98,7 +105,8 @@ struct LiveTableLayout {
         self.columns = columns
     }
 
-    /// The widths that a column would have with enough room: with texts of usual lengths, and with whole texts.
+    /// The widths that a column needs: `usual` if long texts in it are shortened, `whole` if all of its texts are
+    /// complete.
     private struct Wanted {
         let column: Column
         let usual: Int
@@ -106,7 +114,8 @@ struct LiveTableLayout {
         var smallest: Int { min(self.usual, self.column.shortestWidth ?? self.usual) }
     }
 
-    /// Widens shortened columns, the first ones first, as far as the width of the terminal permits.
+    /// Widens the shortened columns as far as the width of the terminal permits. The columns on the left are widened
+    /// first.
     ///
     /// - Parameter limits: The largest width of each column, in the order of ``Column``.
     private static func widen(_ columns: inout [(column: Column, width: Int)], to limits: [Int], in width: Int) {

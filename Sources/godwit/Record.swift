@@ -220,8 +220,9 @@ struct Record: AsyncParsableCommand {
         return (voice, intake)
     }
 
-    /// Reports the recorder's state to the service manager and to the health checks, until the recorder ends. With
-    /// `--fail-fast`, ends the recorder when the broker cannot be reached. Prints the greeting once it receives.
+    /// Reports the recorder's state to the service manager and to the health checks, until the recorder ends. Prints
+    /// the greeting once the recorder receives messages from the broker. With `--fail-fast`, ends the recorder when the
+    /// broker cannot be reached or does not deliver the messages of the recorder's group.
     private static func watch(
         _ recorder: Recorder<MQTTTransport>, _ events: AsyncStream<RecorderEvent>, _ health: Health,
         _ notifier: ServiceNotifier?, failsFast: Bool, greeting: String, _ ending: Ending
@@ -289,14 +290,16 @@ private final class Health: Sendable {
         var isConnected = false
         var isStoreAway = false
         var lastDrop: ContinuousClock.Instant?
-        /// The reason for which the recorder's group does not work; `nil` while it works.
+        /// The reason for which the broker does not deliver the messages of the recorder's group; `nil` until the
+        /// recorder finds such a fault. A reason remains until the recorder ends.
         var shareReason: String?
     }
 
     /// The time for which the recorder reports "not ready" after the broker has dropped a message.
     private static let dropMemory = Duration.seconds(600)
 
-    /// Creates the health checks. If they are served at an address, metrics are counted from now on.
+    /// Creates the health checks of a recorder. With an address in `listen`, the program also counts metrics from now
+    /// on.
     init(listen: ListenAddress?) {
         self.listen = listen
         if listen != nil { MetricsSystem.bootstrap(self.metrics) }

@@ -70,7 +70,7 @@ struct Send: AsyncParsableCommand {
     /// The name of the command in the protocol. For example, `start-trip` on the command line becomes `START_TRIP`.
     private var name: Command.Name { Command.Name(typed: self.command) }
 
-    /// The commands of this version, as they are written on the command line.
+    /// The names of all commands for devices that this version knows, as they are written on the command line.
     private static let commands = [
         "report", "send-now", "flush", "start-trip", "stop-trip", "on", "off", "configure", "track", "add", "remove",
         "destination",
@@ -113,8 +113,8 @@ struct Send: AsyncParsableCommand {
         return arguments.compactMapValues { $0 }
     }
 
-    /// Parses the value of an argument of the command to JSON. Returns `nil` for a value that means "none"; the
-    /// argument is then left out.
+    /// Converts the value of a command's argument, `KEY=VALUE`, to JSON. Returns `nil` for `destination=none`; the
+    /// command then has no such argument.
     private func value(_ key: String, _ text: String) throws -> JSONValue? {
         // The destination as a setting of `configure` has the form of the command line.
         if key == "destination", self.name == .configure { return .text(text) }

@@ -195,14 +195,14 @@ struct Serve: AsyncParsableCommand {
     }
 }
 
-/// An address to listen on, such as `127.0.0.1:8080` or `[::1]:8080`.
+/// The host and the port on which a server of this program listens, such as `127.0.0.1:8080` or `[::1]:8080`.
 struct ListenAddress: Hashable, ExpressibleByArgument, CustomStringConvertible {
     /// The name or address of the host, without brackets.
     var host: String
     /// The port, 0…65535; 0 chooses a free port.
     var port: Int
 
-    /// The address under which a browser on this computer reaches the listener: the loopback address if the program
+    /// The address under which a browser on this computer reaches the server. It is the loopback address if the server
     /// listens on all addresses.
     var reachable: ListenAddress {
         switch self.host {

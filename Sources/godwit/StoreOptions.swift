@@ -90,8 +90,8 @@ enum StoreLocation: Hashable, ExpressibleByArgument {
         }
     }
 
-    /// The place of the history as text for people: the path of the file, or `PostgreSQL`. An address may have a
-    /// password.
+    /// The place of the history as text for people: the path of the file, or `PostgreSQL`. The URL of a database is
+    /// left out, because it may contain a password.
     var name: String {
         switch self {
         case .sqlite(let path): "'\(path)'"

@@ -179,8 +179,8 @@ struct WatchPrinter {
         }
     }
 
-    /// Returns a JSON object about a received message, with its line end. It has the members event, trackable and time
-    /// of receipt, and the members of the message if there is one.
+    /// Returns a received message as one JSON object with its line end. The object has the members `event`, `trackable`
+    /// and `receivedAt`, and the members of the message if there is one.
     private static func object(
         _ event: String, _ id: TrackableID, _ receivedAt: UnixTime, message: [UInt8]?
     ) -> String {

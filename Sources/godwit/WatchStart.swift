@@ -4,15 +4,17 @@ import TrackingSubscriber
 
 /// Holds back the first events of `godwit watch` until the messages that the broker retains have arrived.
 ///
-/// Before these messages, each trackable is without a publisher and offline. This is news only if it remains so. The
-/// held events are then released in their order, without the first states that a later one replaced.
+/// Before these messages arrive, each trackable seems to be offline and without a publisher. Such a first state is
+/// shown only if no later state replaces it. The held events are then released in their order.
 struct WatchStart {
-    /// The longest time for which an event is held after the first one, and again after the connection was made.
+    /// The longest time for which the first events are held. The time begins with the first event, and begins again
+    /// when the connection to the broker is made.
     static let limit = Duration.seconds(1)
-    /// The largest number of held events.
+    /// The largest number of held events. All held events are released when there are so many.
     static let maximumHeld = 10_000
 
-    /// The named trackables that are not known to be online yet.
+    /// The trackables named by the user that are not known to be online yet. The held events are released when there
+    /// are none left. The set is empty if all trackables are watched.
     private var awaited: Set<TrackableID>
     private let isForAll: Bool
     private var held: [SubscriberEvent] = []
@@ -28,9 +30,9 @@ struct WatchStart {
         self.isForAll = named.isEmpty
     }
 
-    /// Handles an event of the subscriber.
+    /// Holds back an event of the subscriber, or passes it on if the first events are over.
     ///
-    /// - Returns: The events to show now, in order.
+    /// - Returns: The events to show now, in order: none, this event, or all held events.
     mutating func happened(_ event: SubscriberEvent, now: MonotonicTime) -> [SubscriberEvent] {
         // Recorded positions (--since) come before everything that is live.
         if !self.hasEnded, self.held.isEmpty, case .location = event { return [event] }
@@ -51,7 +53,7 @@ struct WatchStart {
         return self.held.count < Self.maximumHeld ? [] : self.release()
     }
 
-    /// Handles that a time has come. A time before ``deadline`` has no effect.
+    /// Releases the held events if ``deadline`` has passed at the time `now`; otherwise does nothing.
     ///
     /// - Returns: The events to show now, in order.
     mutating func timerFired(now: MonotonicTime) -> [SubscriberEvent] {
@@ -59,7 +61,7 @@ struct WatchStart {
         return self.release()
     }
 
-    /// Ends the start of the watch.
+    /// Releases all held events. From then on, no event is held back.
     ///
     /// - Returns: The held events, in order, without the first states that a later one replaced.
     mutating func release() -> [SubscriberEvent] {
@@ -74,7 +76,8 @@ struct WatchStart {
         }.reversed()
     }
 
-    /// A fact about a trackable of which only the latest value counts.
+    /// The subject of an event: the state of a trackable, or the presence of its publisher. A later event about the
+    /// same subject replaces a first state.
     private enum Fact: Hashable {
         case state(TrackableID)
         case presence(TrackableID)
@@ -90,7 +93,8 @@ struct WatchStart {
 }
 
 extension SubscriberEvent {
-    /// `true` for the state of a trackable of which no message has arrived yet.
+    /// `true` for an event that shows a trackable as it seems before the broker's retained messages arrive: offline, or
+    /// without a present publisher.
     fileprivate var isFirstState: Bool {
         switch self {
         case .state(_, let state, _): state == .offline
@@ -107,7 +111,7 @@ extension WatchStart {
         case end((any Error)?)
     }
 
-    /// Shows the events of a subscriber in order, after the first ones were held back.
+    /// Holds back the first events of a subscriber, and then shows all its events in order.
     ///
     /// - Parameters:
     ///   - events: The events of the subscriber.

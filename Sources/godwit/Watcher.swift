@@ -169,9 +169,9 @@ struct Watcher: Sendable {
         try await draw()
     }
 
-    /// Returns `true` if an event ends the program. That is so if the broker refuses the connection or all
-    /// subscriptions, or if this program closed the connection. With `--fail-fast`, it is also so if the broker cannot
-    /// be reached.
+    /// Returns `true` if an event ends the program. An event ends it if the broker refuses the connection or all
+    /// subscriptions, or if this program closed the connection. With `--fail-fast`, an unreachable broker ends it as
+    /// well.
     private func isOver(_ event: SubscriberEvent, _ ending: Ending, _ refusals: inout Refusals) -> Bool {
         if let error = refusals.happened(event) {
             ending.note(error)

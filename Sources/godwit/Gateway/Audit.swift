@@ -50,7 +50,7 @@ struct Audit: AsyncParsableCommand {
 }
 
 extension AuditLog.Entry {
-    /// Returns one line about the change, as text or JSON, with its line end.
+    /// Returns the audit entry, a recorded change to the gateway's data, as one line of text or JSON with its line end.
     fileprivate func line(_ format: ListFormat) -> String {
         switch format {
         case .text:

@@ -126,8 +126,8 @@ extension Bridge {
             return try ClientID("\(identity.isRandom ? "bridge" : identity.client.rawValue)-\(part)")
         }
 
-        /// Advice for the case that the bridge's connections end each other because they share one user at the broker.
-        /// `nil` if each connection has a user of its own.
+        /// Advice for the error that the bridge's connections end each other because they share one user at the broker.
+        /// `nil` if each connection has a user of its own, or if the connections have neither a user nor a certificate.
         private var remedy: String? {
             self.userPerConnection
                 ? nil : self.broker.sharedUserRemedy("--user-per-connection (broker/add-bridge makes the users)")

@@ -2,7 +2,7 @@ import GodwitOptions
 import TrackingCore
 import TrackingGateway
 
-/// The lists of `godwit token list` and `godwit share list`.
+/// The list of access tokens that `godwit token list` prints, or of share links that `godwit share list` prints.
 struct GrantTable {
     private let grants: [AccessGrant]
     private let now: UnixTime

@@ -11,12 +11,14 @@ struct KnownTrackables {
     let state: StateOptions
     let store: StoreOptions
 
-    /// The result of a check.
+    /// The result of looking up a trackable in the gateway's files and in the history.
     enum Finding {
         case known
-        /// The trackable is not known. The names are those of the most similar known trackables.
+        /// Neither the gateway's files nor the history know the trackable. The names are those of the most similar
+        /// known trackables.
         case unknown(NearestNames)
-        /// There is no history, so that a trackable that is not known may exist all the same.
+        /// The gateway's files do not know the trackable, and there is no history to check. The trackable may exist all
+        /// the same.
         case unverifiable
     }
 

@@ -31,7 +31,7 @@ final class RecorderLock {
     /// Waits until a recorder holds the lock of a history (if `isHeld` is `true`), or until none holds it (if `isHeld`
     /// is `false`).
     ///
-    /// - Returns: `true` when that is so; `false` when the task is cancelled.
+    /// - Returns: `true` when the lock is held or free, as requested; `false` when the task is cancelled before.
     static func wait(untilHeld isHeld: Bool, history path: String) async -> Bool {
         let waiter = Waiter()
         // A released lock is no change of the file, so a thread waits for the lock itself.
@@ -46,12 +46,12 @@ final class RecorderLock {
         return true
     }
 
-    /// The time between two checks of the lock, if the system cannot report its changes because it has no file watch or
-    /// thread left.
+    /// The time between two checks of the lock. The checks are made only if the system has no file watch or thread left
+    /// to report changes of the lock.
     private static let fallbackInterval = Duration.seconds(5)
 
-    /// Starts a thread that signals `waiter` once no recorder holds the lock. The thread waits for that even if the
-    /// task of the waiter is cancelled.
+    /// Starts a thread that waits until no recorder holds the lock, and then signals `waiter`. The thread goes on even
+    /// if the waiting task is cancelled.
     ///
     /// - Returns: `false` when the system has no thread left.
     private static func startWaitingForRelease(of path: String, _ waiter: Waiter) -> Bool {

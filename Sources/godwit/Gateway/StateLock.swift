@@ -6,8 +6,11 @@ import TrackingCore
 final class StateLock {
     private let descriptor: CInt
 
-    /// Takes the lock. If the lock file cannot be created, the program runs without it.
+    /// Takes the lock of a state folder. If the lock file cannot be created, the program runs without the lock.
     ///
+    /// - Parameters:
+    ///   - path: The path of the lock file.
+    ///   - program: The name of the program for the error message.
     /// - Throws: `spoolFailed` if another program holds the lock.
     init(path: String, of program: String) throws(TrackingError) {
         self.descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)

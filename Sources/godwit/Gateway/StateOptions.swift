@@ -71,23 +71,24 @@ struct GatewayAddress {
     /// The longest address that is read from the file, in bytes.
     private static let limit = 1000
 
-    /// Creates the access to the file in this state folder.
+    /// Determines the path of the address file in a gateway's state folder, and creates the folder.
     ///
     /// - Throws: `inputUnreadable` if the folder cannot be created.
     init(in state: StateOptions) throws(TrackingError) { self.path = try state.path(for: "gateway-address") }
 
-    /// The address that the last gateway wrote; `nil` if there is none.
+    /// The URL of the gateway that the file contains; `nil` if no gateway has written the file, or if its content is
+    /// not a URL of a gateway.
     var url: String? {
         guard let bytes = FileManager.default.contents(atPath: self.path), bytes.count <= Self.limit else { return nil }
         let text = String(decoding: bytes, as: UTF8.self).split(separator: "\n").first.map(String.init)
         return text.flatMap { try? GatewayURL.checked($0) }
     }
 
-    /// Writes the address of a gateway that listens.
+    /// Writes the URL at which browsers reach a gateway to the file.
     ///
     /// - Parameters:
     ///   - address: The address on which the gateway listens.
-    ///   - url: The public address of the gateway; `nil` for that on which it listens.
+    ///   - url: The public URL of the gateway; `nil` if browsers use the address on which the gateway listens.
     /// - Throws: An error of the file system.
     func write(_ address: ListenAddress, url: String?) throws {
         try Data("\(url ?? "http://\(address.reachable)")\n".utf8).write(to: URL(filePath: self.path), options: .atomic)

@@ -41,7 +41,7 @@ struct WebhookOptions: ParsableArguments {
         }
     }
 
-    /// The kinds of messages that the gateway posts to webhooks: events, trips, positions, or some of these.
+    /// The kinds of messages that the gateway posts to webhooks: any of events, trips and positions.
     var kinds: Set<Outbox.Kind> { Set(self.names.compactMap(Outbox.Kind.init)) }
 
     /// Returns the webhooks given by `--webhook`, each with the secret for its signature. Empty without the option.

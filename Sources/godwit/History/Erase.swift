@@ -77,8 +77,8 @@ struct Erase: AsyncParsableCommand {
         if !remains.isEmpty || !files.isEmpty { throw ExitCode(1) }
     }
 
-    /// Returns the most similar names of stored trackables, as a text for people, if nothing is stored of the trackable;
-    /// `nil` if something is stored, or no stored trackable has a similar name.
+    /// Returns the question "Did you mean …?" with similar names of stored trackables, if the history has no record of
+    /// the trackable. Returns `nil` if the history has a record of it, or if no stored trackable has a similar name.
     private func doubt(_ store: any HistoryStore) async throws -> String? {
         guard try await isNothingStored(of: self.id, in: store) else { return nil }
         return try await store.nearestNames(to: self.id).question.map { question in
@@ -96,15 +96,15 @@ struct Erase: AsyncParsableCommand {
         return limit
     }
 
-    /// Returns a text about the result at the broker: the number of cleared topics, and one line for each topic whose
-    /// clearing is not proven.
+    /// Returns the result of clearing retained messages at the broker as text for people: the number of cleared topics,
+    /// and one line for each topic whose clearing is not proven.
     static func text(_ outcome: KeptMessages.Outcome) -> String {
         outcome.remains.map { "not erased: \($0)\n" }.joined()
             + "broker: \(counted(outcome.cleared, "topic")) cleared\n"
     }
 
-    /// Returns a text about the result in the history: the numbers of erased records, and one line for each place that
-    /// still contains erased data.
+    /// Returns the result of erasing records from the history as text for people: the numbers of erased records, and
+    /// one line for each place that still contains erased data.
     static func text(_ report: EraseReport) -> String {
         let counts = [
             counted(report.points, "point"), counted(report.trips, "trip"), counted(report.events, "event"),

@@ -85,7 +85,7 @@ struct GatewayFiles {
         }
     }
 
-    /// Waits until the gateway has performed a request for an erasure. Returns `false` if it has not done so within
+    /// Waits until the running gateway has performed a requested erasure. Returns `false` if it has not done so within
     /// ``patience``.
     private static func isPerformed(
         _ number: Int64, _ erasures: Erasures, _ changes: AsyncStream<Void>

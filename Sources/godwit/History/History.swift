@@ -73,6 +73,7 @@ struct History: AsyncParsableCommand {
         }
     }
 
-    /// The largest width of a line of the table; `nil` for no limit, as in a file.
+    /// The largest width of a line of the text table, in terminal columns; `nil` for no limit. Only a table on a
+    /// terminal has a limit.
     private var width: Int? { self.output.map { $0 == "-" } ?? true ? Terminal.tableWidth : nil }
 }

@@ -9,20 +9,22 @@ struct HistoryExport {
     let query: PointQuery
     let format: HistoryFormat
     let maximumPoints: Int?
-    /// The table for people, in place of the lines of the format `text`; `nil` for the other formats.
+    /// The writer of the table for people, which the format `text` uses; `nil` for the other formats.
     var lines: HistoryLines?
 
-    /// The outcome of an export: the numbers of points, and the error that left-out points cause.
+    /// The outcome of an export: the numbers of points that were found and written, and the largest deviation that the
+    /// omitted points cause.
     struct Summary: Equatable {
         /// The number of points that the query found.
         var found = 0
         /// The number of points that were written.
         var written = 0
-        /// The largest distance, in metres, of a left-out point from the line through the written points at the same
-        /// time.
+        /// The largest distance, in metres, between an omitted point and the line through the written points, taken at
+        /// the time of the omitted point.
         var bound: Meters = 0
 
-        /// The outcome as text for people; `nil` if all points were written.
+        /// A sentence for people about the number of omitted points and their deviation; `nil` if all points were
+        /// written.
         var note: String? {
             guard self.written < self.found else { return nil }
             return "\(self.written) of \(counted(self.found, "point")) written. The others are at most "
@@ -88,7 +90,7 @@ struct HistoryExport {
 /// Writes the points of an export: a table for people, or one of the formats for programs.
 private struct ExportWriter {
     var writer: HistoryWriter
-    /// The table for people, in place of the writer's lines of points; `nil` for the other formats.
+    /// The writer of the table for people, which the format `text` uses; `nil` for the other formats.
     var lines: HistoryLines?
 
     mutating func begin() -> [UInt8] { self.writer.begin() }
@@ -100,7 +102,7 @@ private struct ExportWriter {
     }
 }
 
-/// The progress of reading the points of a time span: the part of the span that was read.
+/// The progress of reading the points of a time span from the history: the part of the span that was read.
 struct TimeShare {
     /// The end of the time span that is read; `nil` if it is unknown.
     let end: UnixTime?
@@ -108,7 +110,8 @@ struct TimeShare {
 
     init(end: UnixTime?) { self.end = end }
 
-    /// Returns a progress bar after a page of points was read; `nil` while the time span is unknown.
+    /// Updates the progress after a page of points was read, and returns it as a progress bar in percent. Returns `nil`
+    /// while the length of the time span is unknown or 0.
     mutating func bar(_ page: [StoredPoint]) -> ProgressBar? {
         guard let end = self.end, let first = page.first?.location.time, let time = page.last?.location.time else {
             return nil

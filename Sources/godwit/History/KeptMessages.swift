@@ -34,7 +34,7 @@ struct KeptMessages {
     /// The longest wait for messages from the broker after it has answered this program's request.
     private static let patience = Duration.seconds(1)
 
-    /// Determines the topics on which a broker may retain messages of one trackable.
+    /// Creates the list of topics on which a broker may retain messages of one trackable.
     ///
     /// - Parameters:
     ///   - id: The trackable whose retained messages are to be cleared.
@@ -50,8 +50,11 @@ struct KeptMessages {
         }
     }
 
-    /// Returns `true` if the retained message of a topic must be cleared. Without a time limit, every message must be.
-    /// With a limit, only a position or a trip from before the limit must be, or one that cannot be decoded.
+    /// Returns `true` if the retained message of a topic must be cleared.
+    ///
+    /// Without a time limit, every message must be cleared. With a limit, only two kinds of messages must be: a
+    /// position message with any position from before the limit, and a trip that started before the limit. One of these
+    /// kinds that cannot be decoded is cleared as well.
     func isErased(_ topic: String, _ payload: ArraySlice<UInt8>) -> Bool {
         guard let before = self.before else { return true }
         switch topic {
@@ -93,8 +96,9 @@ struct KeptMessages {
         return Outcome(proof, cleared: self.topics, reportsRefusals: client.reportsRefusedPublishes)
     }
 
-    /// Clears the retained position and trip if they are older than `before`. Both are read first, because their times
-    /// decide. If nothing is received on a topic, the function checks if this user may read it.
+    /// Clears the retained position message and trip of the trackable if they are older than `before`. The function
+    /// first reads both, because their times decide. If it receives nothing on a topic, it checks if this user may read
+    /// the topic.
     private func clearOlder(with client: MQTTClient) async throws -> Outcome {
         let found = try await self.retained(with: client)
         let due = self.topics.filter { found[$0] == true }
@@ -141,8 +145,8 @@ struct KeptMessages {
         }
     }
 
-    /// Publishes an empty message on a topic, and returns `true` if this user receives it back, so that the user may
-    /// read the topic.
+    /// Tests if this user may read a topic: publishes an empty message on the topic, and returns `true` if the message
+    /// arrives back.
     private func readsBack(_ topic: String, with client: MQTTClient) async throws -> Bool {
         let isRead = Mutex(false)
         try await client.withSubscription(to: [topic]) { messages in
@@ -190,7 +194,7 @@ struct KeptMessages {
         return found.withLock { $0 }
     }
 
-    /// Runs both operations at the same time until one of them returns, and then cancels the other one.
+    /// Runs two operations at the same time until one of them returns, and then cancels the other one.
     private static func first(
         _ one: @escaping @Sendable () async throws -> Void, or other: @escaping @Sendable () async throws -> Void
     ) async throws {

@@ -61,7 +61,8 @@ struct Last: AsyncParsableCommand {
         if !missing.isEmpty { throw ExitCode(1) }
     }
 
-    /// Returns the message for a trackable without a position, with the most similar names of stored trackables.
+    /// Returns the error message for a trackable without a stored position. It contains the most similar names of
+    /// stored trackables.
     private static func complaint(about id: TrackableID, _ store: any HistoryStore) async throws -> String {
         let isKnown = try await store.summaries(of: [id]).contains(where: \.isRecorded)
         return [

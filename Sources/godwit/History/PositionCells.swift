@@ -2,12 +2,13 @@ import GodwitOptions
 import TrackingCore
 import TrackingStore
 
-/// The cells of a position in tables for people.
+/// The texts for the cells of a table for people that describe one position: place, time, speed, bearing and others.
 struct PositionCells {
     let point: Location
     let units: DisplayUnits
 
-    /// The place with five decimals, about one metre: `52.66380,-8.62670`.
+    /// The latitude and longitude of the position in degrees, with five decimals (about one metre):
+    /// `52.66380,-8.62670`.
     var place: String { Self.text(self.point.coordinate) }
     var time: String { TimeText.localDate(self.point.time) }
     var speed: String { Self.text(self.point.speed) { self.units.speed($0) } }
@@ -15,10 +16,10 @@ struct PositionCells {
     var altitude: String { Self.text(self.point.altitude) { self.units.length(Meters($0)) } }
     var accuracy: String { Self.text(self.point.accuracyHorizontal) { "±" + self.units.length(Meters($0)) } }
     var battery: String { Self.text(self.point.batteryLevel) { "\(($0 * 100).text(digits: 0)) %" } }
-    /// The number of the record in its stream.
+    /// The number of the position's record in its stream; `–` if the position has no number.
     var number: String { self.point.seq.map(String.init) ?? TextTable.none }
 
-    /// Returns a place with five decimals: `52.66380,-8.62670`.
+    /// Returns a latitude and a longitude in degrees with five decimals: `52.66380,-8.62670`.
     static func text(_ place: Coordinate) -> String {
         "\(place.latitude.text(digits: 5)),\(place.longitude.text(digits: 5))"
     }
@@ -47,7 +48,7 @@ struct LastTable {
         self.table = TextTable(columns)
     }
 
-    /// Appends the row of a trackable.
+    /// Appends a row with the last position of a trackable.
     mutating func append(_ position: LastPosition) {
         let cells = PositionCells(point: position.location, units: self.units)
         let distance = self.center.map { self.units.distance(position.location.coordinate.distance(to: $0)) }
@@ -58,9 +59,9 @@ struct LastTable {
             ])
     }
 
-    /// Returns the table as text.
+    /// Returns the table of `godwit last` as text.
     ///
-    /// - Parameter limit: The largest width of a line; `nil` for no limit.
+    /// - Parameter limit: The largest width of a line, in terminal columns; `nil` for no limit.
     func text(limit: Int?) -> String { self.table.text(limit: limit) }
 }
 
@@ -71,9 +72,9 @@ struct HistoryLines {
     private let units: DisplayUnits
     private var isFirst = true
 
-    /// Creates the lines.
+    /// Creates the layout of the lines of `godwit history`.
     ///
-    /// - Parameter limit: The largest width of a line; `nil` for no limit.
+    /// - Parameter limit: The largest width of a line, in terminal columns; `nil` for no limit.
     init(units: DisplayUnits, limit: Int?) {
         self.units = units
         self.layout = TextLayout(
@@ -85,7 +86,8 @@ struct HistoryLines {
             ], limit: limit)
     }
 
-    /// Returns the line of a point with its line end; before the first one, also the line with the names of the columns.
+    /// Returns the line of one point of `godwit history`, with its line end. Before the first point, the result begins
+    /// with the line of column names.
     mutating func append(_ point: Location) -> [UInt8] {
         let cells = PositionCells(point: point, units: self.units)
         let line = self.layout.line([

@@ -5,8 +5,8 @@ import TrackingRuntime
 /// Repeats an operation on the history while it fails temporarily, for example because another program writes. Reports
 /// the wait to the user once.
 enum StorePatience {
-    /// The longest time for which an operation is repeated. PostgreSQL waits less long for a program that does not
-    /// respond.
+    /// The longest time for which an operation is repeated. It is longer than the 120 s after which PostgreSQL ends the
+    /// transaction of a program that no longer responds.
     private static let limit = Duration.seconds(180)
 
     /// Runs `body` again and again, until it succeeds, fails with an error that is not in `passing`, or 180 s have

@@ -120,8 +120,8 @@ struct TripTable {
         ])
     }
 
-    /// Returns the table as text.
+    /// Returns the table of `godwit trips` as text.
     ///
-    /// - Parameter limit: The largest width of a line; `nil` for no limit.
+    /// - Parameter limit: The largest width of a line, in terminal columns; `nil` for no limit.
     func text(limit: Int?) -> String { self.table.text(limit: limit) }
 }

@@ -115,7 +115,8 @@ struct VerifyPrinter {
         return (known + stream.undeclaredGaps.map { ($0, "missing") }).sorted { $0.0.lowerBound < $1.0.lowerBound }
     }
 
-    /// Returns the word for the state of record numbers, as the view `streams` of the database shows it.
+    /// Returns the word for the state of a range of record numbers, such as `stored`, `gone` or `erased`. The view
+    /// `streams` of the database uses the same words.
     private static func word(_ mark: StreamCoverage.Mark) -> String {
         switch mark {
         case .erased: "erased"
