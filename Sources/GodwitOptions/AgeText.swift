@@ -1,8 +1,8 @@
 /// Converts the ages of positions to text for people.
 public enum AgeText {
-    /// Returns an age in whole seconds, from two minutes on in minutes, from two hours on in hours, from two days on in
-    /// days, and from two years on in years: `45 s`, `12 min`, `26 h`, `9 d`, `7 y`. The age of a time in the future is
-    /// `0 s`.
+    /// Returns an age as text in one unit, rounded down: `45 s`, `12 min`, `26 h`, `9 d`, `7 y`. The unit is seconds
+    /// below two minutes, minutes below two hours, hours below two days, days below two years, and otherwise years. The
+    /// age of a time in the future is `0 s`.
     public static func text(_ seconds: Double) -> String {
         guard seconds.isFinite else { return TextTable.none }
         for (limit, unit, name) in self.units where seconds < limit {
@@ -11,7 +11,8 @@ public enum AgeText {
         return "\(Int(min(seconds / 31_556_952, 1e6))) y"
     }
 
-    /// The largest age for each unit, the seconds of the unit, and its name.
+    /// The units of ages, the shortest first. Each has the age in seconds from which the next unit is used, its length
+    /// in seconds, and its name.
     private static let units: [(Double, Double, String)] = [
         (120, 1, "s"), (7200, 60, "min"), (172_800, 3600, "h"), (63_113_904, 86_400, "d"),
     ]

@@ -318,7 +318,7 @@ extension BrokerOptions {
 
 /// Reads files whose first line is a secret, such as a password.
 public enum SecretFile {
-    /// Returns the first line of a file.
+    /// Returns the first line of a file that contains a secret.
     ///
     /// - Parameters:
     ///   - path: The path of the file.

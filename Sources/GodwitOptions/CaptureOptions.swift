@@ -174,8 +174,8 @@ public struct CaptureOptions: ParsableArguments {
     }
 }
 
-/// The value of an option that is on or off. A flag could only be switched on. This option can also be switched off
-/// again, for example on the command line when the configuration file says `on`.
+/// The value, `on` or `off`, of an option with two states. Unlike a flag, such an option can be switched off again, for
+/// example on the command line when the configuration file says `on`.
 public enum Switch: String, Sendable, CaseIterable, ExpressibleByArgument {
     case on
     case off

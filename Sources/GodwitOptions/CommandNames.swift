@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The check of the words on the command line that name a command.
+/// Checks the words on the command line that name a command, such as `bridge owntracks`.
 enum CommandNames {
     /// Checks that the first words of the command line name a command.
     ///

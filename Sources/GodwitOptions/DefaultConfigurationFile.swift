@@ -3,7 +3,8 @@ import FoundationEssentials
 /// The configuration file that a program reads when neither `--config` nor `GODWIT_CONFIG` names one: `godwit.yaml` of
 /// the program `godwit`, `agent.yaml` of `godwit-agent`.
 enum DefaultConfigurationFile {
-    /// Returns the path of the first of the ``places(of:_:)`` at which there is a file; `nil` if there is none.
+    /// Returns the path of the first of the ``places(of:_:)`` at which there is a configuration file; `nil` if there is
+    /// none.
     ///
     /// - Parameters:
     ///   - program: The name of the program.
@@ -16,8 +17,8 @@ enum DefaultConfigurationFile {
         self.places(of: program, environment).first(where: isThere)
     }
 
-    /// Returns the paths at which the file may be: in the user's folder for configuration files (`$XDG_CONFIG_HOME`,
-    /// else `~/.config`), and in `/etc/godwit`.
+    /// Returns the paths at which the default configuration file of a program may be: first in the user's folder for
+    /// configuration files (`$XDG_CONFIG_HOME`, else `~/.config`), then in `/etc/godwit`.
     static func places(of program: String, _ environment: [String: String]) -> [String] {
         let prefix = "godwit-"
         let name = program.hasPrefix(prefix) ? String(program.dropFirst(prefix.count)) : program

@@ -8,8 +8,8 @@ import Synchronization
 public final class Draft {
     private typealias Paths = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
 
-    /// The address of a list of C strings that ends with `nil`: the paths of the temporary files. The value is 0 while
-    /// there are none. A signal handler reads the list.
+    /// The address of the list with the paths of the temporary files, as C strings; 0 while there are none. The list
+    /// ends with `nil`. A signal handler reads it.
     private static let paths = Atomic<UInt>(0)
 
     /// Registers the paths of temporary files. From now on, SIGINT, SIGTERM and SIGHUP remove these files before they

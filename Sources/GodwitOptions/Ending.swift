@@ -10,6 +10,7 @@ public final class Ending: Sendable {
     /// The first error that a task reported; `nil` if no task failed.
     public var error: (any Error)? { self.first.withLock { $0 } }
 
-    /// Records the error with which a task ended; `nil` changes nothing. Only the first recorded error is kept.
+    /// Records the error with which a task ended; `nil` changes nothing. If several errors are recorded, only the first
+    /// one counts.
     public func note(_ error: (any Error)?) { self.first.withLock { $0 = $0 ?? error } }
 }

@@ -33,7 +33,7 @@ final class ErrorOutput: TextOutputStream, Sendable {
         }
     }
 
-    /// The writer for standard error of this process.
+    /// The writer for the standard error of this process.
     static let standard = ErrorOutput(descriptor: STDERR_FILENO)
 
     private let state = Mutex(State())

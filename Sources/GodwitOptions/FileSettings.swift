@@ -1,26 +1,28 @@
 import ArgumentParser
 
-/// The settings that a configuration file has for one command: the keys at the top of the file, and those in the section
-/// of the command, which win.
+/// The settings that a configuration file has for one command: the keys at the top of the file, and the keys in the
+/// section of the command, which win.
 ///
 /// The options in ``shared`` mean the same in every command. They may be at the top of a file that all commands of a
 /// program read. A command without such an option ignores it.
 struct FileSettings {
-    /// The long names of the options that mean the same in every command.
+    /// The long names of the options that mean the same in every command, such as `broker`. They may be at the top of a
+    /// file that several commands read.
     static let shared: Set<String> = [
         "broker", "password-file", "password", "topic-root", "ca", "cert", "key", "fail-fast", "log-level", "store",
         "state", "units",
     ]
-    /// The long names of the options that belong to one broker.
+    /// The long names of the options for the login at one broker: the password and the certificates.
     private static let login: Set<String> = ["password-file", "password", "ca", "cert", "key"]
 
     let file: ConfigurationFile
-    /// `true` if no option names the file, because it is the program's default one.
+    /// `true` if the file is the program's default configuration file: neither `--config` nor `GODWIT_CONFIG` names a
+    /// file.
     let isDefault: Bool
     private let root: any ParsableCommand.Type
     private let section: [ConfigurationFile.Entry]
 
-    /// Makes the settings of a file for a command.
+    /// Makes the settings that a configuration file has for one command.
     ///
     /// - Parameters:
     ///   - file: The configuration file.
@@ -53,10 +55,11 @@ struct FileSettings {
             ?? self.file.entries.first { $0.key == option && !self.isSection($0) }
     }
 
-    /// Checks the keys of the file. Sections of other commands are checked when these commands run.
+    /// Checks the keys of the configuration file. Sections of other commands are checked when these commands run.
     ///
     /// - Parameter options: The options of the command.
-    /// - Throws: `ValidationError` for an unknown key, with its line.
+    /// - Throws: `ValidationError` for an unknown key and for the key `config`. Also for a key at the top of a default
+    ///   file that does not mean the same in every command. The error contains the line.
     func check(_ options: [LayeredArguments.Option]) throws {
         let known = Set(options.map(\.name))
         for entry in self.file.entries + self.section where entry.key == "config" {
@@ -101,7 +104,8 @@ struct FileSettings {
         return readers.prefix(2).count > 1
     }
 
-    /// Returns the command with these words as its name, such as `bridge owntracks`; `nil` if there is none.
+    /// Returns the command that a key of the configuration file names, such as `bridge owntracks`; `nil` if there is no
+    /// such command.
     private static func command(_ name: String, of root: any ParsableCommand.Type) -> (any ParsableCommand.Type)? {
         let words = name.split(separator: " ").map(String.init)
         let (command, count) = LayeredArguments.command(words, root)

@@ -114,8 +114,8 @@ public enum LayeredArguments {
 
     // MARK: - The command
 
-    /// Returns the subcommand that the first arguments name, else the default subcommand. Also returns the number of
-    /// arguments that name the subcommand.
+    /// Finds the subcommand that the first arguments name, else the default subcommand. Returns its type and the number
+    /// of arguments that name it.
     static func command(
         _ arguments: [String], _ root: any ParsableCommand.Type
     ) -> (any ParsableCommand.Type, Int) {

@@ -4,7 +4,7 @@ import TrackingCore
 
 /// One line of a program's log as text: the message first, then its metadata.
 struct LogLine {
-    /// The reader of the log, which determines what each line begins with.
+    /// The form of log lines, which depends on their reader. It determines the beginning of each line.
     enum Form: Hashable, Sendable {
         /// A terminal or a file: each line begins with its time and its level.
         case plain
@@ -19,9 +19,12 @@ struct LogLine {
     let message: String
     let metadata: Logger.Metadata
 
-    /// Returns the line with its line end. A value with spaces is in quotation marks; control characters are escaped.
+    /// Returns the log line as text with its line end. A value of the metadata with spaces is in quotation marks, and
+    /// control characters are escaped.
     ///
-    /// - Parameter time: The time with its zone, as text.
+    /// - Parameters:
+    ///   - form: The form of the line's beginning.
+    ///   - time: The time of the message with its zone, as text.
     func text(_ form: Form, at time: String) -> String {
         let head = form == .plain ? "\(time) \(self.level) " : "<\(self.priority)>"
         let details = self.metadata.sorted { $0.key < $1.key }.map { key, value in
@@ -37,7 +40,8 @@ struct LogLine {
         return "\"\(value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
     }
 
-    /// The level as a priority of syslog (RFC 5424).
+    /// The level of the message as a severity number of syslog (RFC 5424), from 2 for `critical` to 7 for `debug` and
+    /// `trace`.
     private var priority: Int {
         switch self.level {
         case .critical: 2
@@ -51,8 +55,9 @@ struct LogLine {
 }
 
 extension LogLine.Form {
-    /// Returns the form of the log lines for a descriptor. systemd gives a service the numbers of its connection to the
-    /// journal in `JOURNAL_STREAM`; a descriptor that was redirected since has other numbers.
+    /// Returns the form of log lines that are written to a file descriptor. The form is `journal` if the descriptor is
+    /// the service's connection to the journal, which systemd describes in the variable `JOURNAL_STREAM`. Otherwise it
+    /// is `plain`, for example after the descriptor was redirected.
     static func of(_ descriptor: Int32, _ environment: [String: String]) -> LogLine.Form {
         var status = stat()
         guard let stream = environment["JOURNAL_STREAM"], fstat(descriptor, &status) == 0 else { return .plain }
@@ -60,7 +65,7 @@ extension LogLine.Form {
     }
 }
 
-/// Writes log lines to standard error.
+/// The handler that writes the log messages of a program to standard error, one line for each.
 struct LineLogHandler: LogHandler {
     let label: String
     let form: LogLine.Form

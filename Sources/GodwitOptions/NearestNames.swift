@@ -1,7 +1,7 @@
-/// The known names that are most similar to a name that is not known, for the question "Did you mean …?".
+/// The known names that are most similar to an unknown name, for the question "Did you mean …?".
 ///
-/// A name counts as similar if a few letters were added, omitted, changed or swapped with the next one, or if it begins
-/// with the unknown name. Upper and lower case do not matter.
+/// A known name counts as similar if it differs from the unknown name by a few letters that were added, omitted,
+/// changed or swapped with the next one, or if it begins with the unknown name. Upper and lower case do not matter.
 public struct NearestNames: Hashable, Sendable {
     private struct Found: Hashable, Sendable {
         var name: String
@@ -10,22 +10,22 @@ public struct NearestNames: Hashable, Sendable {
 
     /// The largest number of names that are suggested.
     public static let maximumCount = 3
-    /// The largest number of characters of a name that is compared.
+    /// The number of characters at the beginning of a name that are compared. Further characters are ignored.
     private static let maximumLength = 128
 
     private let wanted: [Character]
     private var found: [Found] = []
 
-    /// Creates the list for a name that is not known. The list is empty before ``consider(_:)`` is called.
+    /// Creates an empty list of similar names for an unknown name. ``consider(_:)`` adds known names to the list.
     public init(to name: String) { self.wanted = Array(name.lowercased().prefix(Self.maximumLength)) }
 
-    /// Creates the list of the names among `names` that are most similar to a name that is not known.
+    /// Creates the list of those names among `names` that are most similar to the unknown name `name`.
     public init(to name: String, among names: some Sequence<String>) {
         self.init(to: name)
         for name in names { self.consider(name) }
     }
 
-    /// The similar names, the most similar one first, and names of the same similarity in their order.
+    /// The similar names, the most similar one first. Names of the same similarity are in alphabetical order.
     public var names: [String] { self.found.map(\.name) }
 
     /// The question for the similar names: `Did you mean van-7, van-8 or van-9?`; `nil` if there are none.
@@ -36,7 +36,8 @@ public struct NearestNames: Hashable, Sendable {
         return "Did you mean \(rest.isEmpty ? last : "\(rest) or \(last)")?"
     }
 
-    /// Adds a known name to the list, if it is more similar than those of the list.
+    /// Adds a known name to the list if it is similar to the unknown name. The list then keeps only the three most
+    /// similar names.
     public mutating func consider(_ name: String) {
         let other = Array(name.lowercased().prefix(Self.maximumLength))
         guard let distance = self.distance(to: other), !self.names.contains(name) else { return }
@@ -45,10 +46,12 @@ public struct NearestNames: Hashable, Sendable {
         self.found = Array(self.found.prefix(Self.maximumCount))
     }
 
-    /// The largest number of differences of a similar name: 1 for a short name, 3 for a long one.
+    /// The largest number of differences with which a name counts as similar: 1 if the unknown name has at most 4
+    /// characters, 2 if it has at most 8, otherwise 3.
     private var limit: Int { self.wanted.count <= 4 ? 1 : self.wanted.count <= 8 ? 2 : 3 }
 
-    /// Returns the number of differences of a similar name; `nil` for a name that is not similar.
+    /// Returns the number of differences between the unknown name and a known name; `nil` for a known name that is not
+    /// similar. A known name that only begins with the unknown name has one difference more than ``limit``.
     private func distance(to other: [Character]) -> Int? {
         let isBeginning = self.wanted.count >= 2 && other.starts(with: self.wanted)
         guard abs(other.count - self.wanted.count) <= self.limit else { return isBeginning ? self.limit + 1 : nil }

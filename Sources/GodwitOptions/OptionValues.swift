@@ -67,8 +67,9 @@ public struct OptionValues: Hashable, Sendable {
 }
 
 extension LayeredArguments.Option {
-    /// Splits a text into values of this option. A repeatable option has one value on each line, any other option one
-    /// value. A flag has the value `true`, or none if the text means off; `nil` if the text is neither on nor off.
+    /// Splits a text into values of this option; returns `nil` for a flag whose text is neither on nor off. A
+    /// repeatable option has one value on each line, any other option one value. A flag has the value `true` if the
+    /// text means on, and no value if it means off.
     func values(_ text: String) -> [String]? {
         guard self.isFlag else {
             // Each line is one value, because any other separator may be part of a path, an id or an address.

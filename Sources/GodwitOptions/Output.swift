@@ -16,7 +16,7 @@ public final class Output: Sendable {
         public var description: String { "cannot write to standard output: \(String(cString: strerror(self.code)))" }
     }
 
-    /// The state of one call of ``Output/write(_:)``. The caller waits until its text is written, or until its task is
+    /// The state of one call of ``Output/write(_:)``. The call waits until its text is written, or until its task is
     /// cancelled.
     private final class Receipt: Sendable {
         private enum State {

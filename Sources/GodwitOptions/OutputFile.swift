@@ -2,8 +2,8 @@ private import SystemLibrary
 public import TrackingCore
 private import TrackingRuntime
 
-/// The output of an export. A regular file appears under its name only once it is complete. Standard output, a pipe or
-/// a device receives bytes as they are written, in pieces of 64 KiB.
+/// The file, pipe or device to which an export is written. A regular file appears under its name only once it is
+/// complete. Standard output, a pipe or a device receives the bytes meanwhile, in pieces of 64 KiB.
 public final class OutputFile {
     /// The path of the output as the user gave it; `nil` for standard output.
     private let path: String?

@@ -36,7 +36,8 @@ public struct ErrorProgress {
     /// - Parameter isWanted: `false` to draw nothing, for example because the output goes to the same terminal.
     public init(isWanted: Bool) { self.isShown = isWanted && isatty(STDERR_FILENO) == 1 }
 
-    /// Draws a progress bar on standard error. Does nothing if the bar is already shown in the same form.
+    /// Draws a progress bar on standard error, in place of the one drawn before. Does nothing if the same bar is
+    /// already shown.
     public mutating func show(_ bar: ProgressBar) {
         guard self.isShown, bar != self.shown else { return }
         self.shown = bar

@@ -10,10 +10,10 @@ public struct Terminal: Sendable {
 
     private let saved: termios
     private let output: Output
-    /// `true` after the program was stopped with Ctrl-Z and continued. The shell changed the terminal's settings
-    /// meanwhile, so they must be set again.
+    /// `true` after the program was stopped with Ctrl-Z and continued, until it has set the terminal's settings again.
+    /// The shell may have changed these settings meanwhile.
     private static let wasStopped = Atomic<Bool>(false)
-    /// `true` after standard input has ended. The program then no longer waits for it, because an ended input always
+    /// `true` after standard input has ended. The program then no longer waits for keys, because an ended input always
     /// counts as readable.
     private static let hasInputEnded = Atomic<Bool>(false)
     private let waiter = Waiter()

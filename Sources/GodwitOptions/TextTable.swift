@@ -2,7 +2,7 @@ import TrackingCore
 
 /// A column of a table for people: its name, and the rules by which it fits into a terminal.
 public struct TextColumn: Hashable, Sendable {
-    /// The side of the column at which its cells are aligned.
+    /// The side of a column at which the texts of its cells are aligned.
     public enum Side: Sendable {
         case left, right
     }
@@ -12,8 +12,8 @@ public struct TextColumn: Hashable, Sendable {
     let side: Side
     /// The least number of terminal columns that the column takes.
     let width: Int
-    /// The place of the column in the order in which columns are omitted from a table that is too wide; 1 is the first.
-    /// `nil` for a column that always remains.
+    /// The place of the column in the order in which columns are omitted from a table that is too wide: the column with
+    /// the number 1 is omitted first. `nil` for a column that is never omitted.
     let omission: Int?
     /// The number of terminal columns to which a cell of the column may be cut, before another column is omitted. `nil`
     /// for a column whose cells are never cut, such as numbers.
@@ -24,7 +24,8 @@ public struct TextColumn: Hashable, Sendable {
     /// - Parameters:
     ///   - name: The name of the column.
     ///   - cut: The number of terminal columns to which a name may be cut, before another column is omitted.
-    ///   - omission: The place in the order of omission; `nil` if the column always remains.
+    ///   - omission: The place of the column in the order of omission, 1 for the first one; `nil` if the column always
+    ///     remains.
     public static func text(_ name: String, cutTo cut: Int, omission: Int? = nil) -> TextColumn {
         TextColumn(name: name, side: .left, width: 0, omission: omission, cut: cut)
     }
@@ -35,7 +36,8 @@ public struct TextColumn: Hashable, Sendable {
     ///   - name: The name of the column.
     ///   - side: The side at which the cells are aligned.
     ///   - width: The least number of terminal columns that the column takes.
-    ///   - omission: The place in the order of omission; `nil` if the column always remains.
+    ///   - omission: The place of the column in the order of omission, 1 for the first one; `nil` if the column always
+    ///     remains.
     public static func value(
         _ name: String, _ side: Side = .right, width: Int = 0, omission: Int? = nil
     ) -> TextColumn {
@@ -46,16 +48,17 @@ public struct TextColumn: Hashable, Sendable {
 /// The widths of a table's columns, and the columns that remain if the table is too wide.
 ///
 /// Columns are separated by two spaces. The columns with the lowest ``TextColumn/omission`` are omitted until the rest
-/// fits into the limit. Then the widest names are cut, and end with "…". A number is never cut: if the remaining numbers
-/// are wider than the limit, so is the line.
+/// fits into the limit. Then the widest names are cut, and end with "…". A number is never cut: if the remaining
+/// numbers are wider than the limit, the line is wider too.
 public struct TextLayout: Hashable, Sendable {
     private struct Place: Hashable, Sendable {
-        /// The number of the column in the complete table, and of its cell in a row.
+        /// The index of the column in the complete table, from 0. A row's cell for the column has the same index.
         var index: Int
         var column: TextColumn
         var width: Int
 
-        /// The least width of the column while other columns can be omitted.
+        /// The width to which the column may be narrowed before other columns are omitted. A column whose cells are
+        /// never cut keeps its whole width.
         var leastWidth: Int { self.column.cut.map { min($0, self.width) } ?? self.width }
     }
 
@@ -66,12 +69,12 @@ public struct TextLayout: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - columns: The columns of the table.
-    ///   - limit: The largest width of a line; `nil` for no limit.
+    ///   - limit: The largest width of a line, in terminal columns; `nil` for no limit.
     public init(_ columns: [TextColumn], limit: Int?) {
         self.init(columns, widths: columns.map(\.width), limit: limit)
     }
 
-    /// Creates the layout of a table with the given widths of the columns, or those of their names if these are wider.
+    /// Creates the layout of a table from the widths of its columns. A column is at least as wide as its name.
     init(_ columns: [TextColumn], widths: [Int], limit: Int?) {
         self.places = zip(columns, widths).enumerated().map { index, pair in
             Place(index: index, column: pair.0, width: max(pair.1, pair.0.width, pair.0.name.columns))
@@ -103,14 +106,14 @@ public struct TextLayout: Hashable, Sendable {
         }
     }
 
-    /// The line with the names of the columns, without a line end.
+    /// The first line of the table: the names of the columns that remain, without a line end.
     public var header: String {
         var names = [String](repeating: "", count: (self.places.map(\.index).max() ?? -1) + 1)
         for place in self.places { names[place.index] = place.column.name }
         return self.line(names)
     }
 
-    /// Returns a row as one line of text, without a line end. Control characters are escaped.
+    /// Returns a row of the table as one line of text, without a line end. Control characters are escaped.
     ///
     /// - Parameter cells: The cells of the row, one for each column of the complete table.
     public func line(_ cells: [String]) -> String {
@@ -136,7 +139,7 @@ public struct TextLayout: Hashable, Sendable {
 /// A table for people: a line with the names of the columns, and a line for each row. The columns are as wide as their
 /// widest cells.
 public struct TextTable: Sendable {
-    /// The text of a cell without a value.
+    /// The text for a cell of a table that has no value.
     public static let none = "–"
 
     private let columns: [TextColumn]
@@ -145,7 +148,7 @@ public struct TextTable: Sendable {
     /// Creates a table without rows.
     public init(_ columns: [TextColumn]) { self.columns = columns }
 
-    /// Appends a row, with one cell for each column.
+    /// Appends a row to the table. It has one cell for each column.
     public mutating func append(_ cells: [String]) { self.rows.append(cells) }
 
     /// Returns the table as text, with a line end after each line. The text of a table without rows is empty.

@@ -221,7 +221,8 @@ public struct TrackableSettings: Hashable, Sendable {
     /// does not move. 0 for no such limit, `nil` for the default.
     public var maximumSilence: Double?
 
-    /// The long names of the options whose values are set here, for an error message.
+    /// The long names of the options that these settings set to another value than the default. An error message lists
+    /// them.
     fileprivate var names: [String] {
         let all: [(String, Bool)] = [
             ("destination", self.destination != nil), ("proximity", self.proximity != nil),

@@ -4,7 +4,8 @@ public import TrackingCore
 /// remote operator only some.
 ///
 /// The protocol separates the control interfaces (local socket, broker) from the agent. Each method returns when its
-/// work is done. A method that throws has changed nothing.
+/// work is done. A method that throws has not changed the settings. There is an exception: a change that hides
+/// positions, and the change of ``bind(_:unsent:_:)``, take effect even if they cannot be saved for the next start.
 public protocol AgentControl: Sendable {
     /// Returns the present state of the agent.
     func status() async -> AgentStatus
@@ -19,8 +20,8 @@ public protocol AgentControl: Sendable {
     /// longer see it as present. The log of unsent records remains. The switch survives a restart.
     func setOn(_ isOn: Bool) async throws(CommandFailure)
 
-    /// Sends one batch of pending records (records without an acknowledgement) of each trackable now. A batch that is
-    /// already being sent counts.
+    /// Sends one batch of pending records (records without an acknowledgement) of each trackable now. If a batch of a
+    /// trackable is already being sent, that batch counts, and no further one is sent.
     ///
     /// - Returns: The number of records in the batches.
     func sendNow() async throws(CommandFailure) -> Int

@@ -16,7 +16,7 @@ struct CommandArguments {
 
     /// Returns the trackable that the command names, else the trackable in the MQTT topic on which the command arrived.
     ///
-    /// - Throws: `invalidArguments` if there is neither.
+    /// - Throws: `invalidArguments` if neither the command nor its topic names a trackable.
     func trackable() throws(CommandFailure) -> TrackableID {
         guard let id = try self.trackableOrNone() else {
             throw Self.failure("the argument 'trackable' is missing. Name the trackable of the command")
@@ -25,7 +25,7 @@ struct CommandArguments {
     }
 
     /// Returns the trackable that the command names, else the trackable in the MQTT topic on which the command arrived;
-    /// `nil` if there is neither.
+    /// `nil` if neither the command nor a topic names one.
     func trackableOrNone() throws(CommandFailure) -> TrackableID? {
         guard let text = try self.text("trackable") else {
             if case .topic(let id) = self.origin { return id }
@@ -37,7 +37,7 @@ struct CommandArguments {
     /// Returns the trackable to which the command applies; `nil` if neither the command nor its MQTT topic names one. A
     /// command from the broker may only apply to the trackable of its topic.
     ///
-    /// - Throws: `notAllowed` if a command from the broker names another trackable.
+    /// - Throws: `notAllowed` if a command from the broker names a trackable other than that of its topic.
     func commandedOrNone() throws(CommandFailure) -> TrackableID? {
         let id = try self.trackableOrNone()
         if case .topic(let own) = self.origin, let id, id != own { throw Self.notOwn("'\(id)'", own) }

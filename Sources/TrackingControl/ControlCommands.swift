@@ -1,6 +1,7 @@
 public import TrackingCore
 
-/// The commands that an agent accepts on its local socket only.
+/// The names of the commands that an agent accepts on its local socket only, and the sets of commands that the socket
+/// and the broker may send.
 extension Command.Name {
     /// The command to return the state of the agent.
     public static let status = Command.Name(rawValue: "STATUS")

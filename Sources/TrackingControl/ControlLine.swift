@@ -6,7 +6,7 @@ public enum ControlLine: Hashable, Sendable {
     case answer(CommandAnswer)
     /// The progress of a long command: the number of records done, and the number of all records.
     case progress(id: String, done: Int, total: Int)
-    /// One of several items that a command returns before its answer, such as one record of an export.
+    /// One of several items that the agent sends for a command before the answer, such as one record of an export.
     case item(id: String, JSONValue)
 
     /// Returns the line as JSON with its line end.

@@ -26,7 +26,7 @@ enum ControlRequest: Hashable, Sendable {
     case bind(TrackableID, unsent: UnsentPoints)
     case setUp(SetupRequest, isTrial: Bool)
 
-    /// Checks a command and its arguments.
+    /// Converts a command to a request, and checks its arguments.
     ///
     /// - Returns: `nil` for an unknown command.
     /// - Throws: `invalidArguments` for an argument that breaks a rule; `notAllowed` if a command from the broker names
@@ -64,8 +64,8 @@ enum ControlRequest: Hashable, Sendable {
     }
 }
 
-/// Checks a TRACK command from the broker, which tracks a trackable instead of the tracked ones. It may replace the
-/// trackable of its own topic, but no other one.
+/// Checks a TRACK command from the broker, which tracks one trackable in place of all tracked ones. Such a command may
+/// end the tracking of the trackable on whose topic it arrived, but of no other one.
 struct ReplacementCheck: Hashable, Sendable {
     private let own: TrackableID
 
@@ -76,10 +76,10 @@ struct ReplacementCheck: Hashable, Sendable {
         self.own = own
     }
 
-    /// Checks that a command may replace all tracked trackables by `next`. It may replace the trackable of its topic
-    /// and `next` itself.
+    /// Checks that a command may replace all tracked trackables by `next`. Only the trackable of the command's topic
+    /// and `next` itself may be among the tracked ones.
     ///
-    /// - Throws: `notAllowed` when the device also tracks another trackable.
+    /// - Throws: `notAllowed` when the device tracks any other trackable.
     func check(_ tracked: [TrackableID], for next: TrackableID) throws(CommandFailure) {
         guard tracked.contains(where: { $0 != self.own && $0 != next }) else { return }
         throw CommandArguments.notOwn("another trackable of the device", self.own)

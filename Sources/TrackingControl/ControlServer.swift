@@ -27,8 +27,8 @@ public struct ControlServer: Sendable {
     private let path: String
     private let handler: Handler
     private let logger: Logger
-    /// The wait between the removal of the socket's file and its re-creation. A program that removes old temporary
-    /// files may first remove the file and then its folder.
+    /// The wait between the removal of the socket's file and its re-creation. The wait is needed because a program that
+    /// removes old temporary files may remove the file first and its folder afterwards.
     private let pause: Duration
 
     /// Creates a server for the control socket at `path`.
@@ -69,7 +69,7 @@ public struct ControlServer: Sendable {
         }
     }
 
-    /// The listening socket of the server, with the channel that waits for clients.
+    /// The listening socket of the server, with the channel that reports when clients wait for a connection.
     private struct Door {
         let listener: ControlSocket.Listener
         let channel: ByteChannel
@@ -88,7 +88,8 @@ public struct ControlServer: Sendable {
         var nextLook: MonotonicTime? { self.changes == nil ? DeviceClock.now.advanced(by: .seconds(30)) : nil }
     }
 
-    /// Creates the control socket again after its file was removed, once a short wait is over.
+    /// Creates the control socket again after its file was removed, once a short wait is over. After a failed attempt,
+    /// the next one follows after 30 times that wait.
     ///
     /// - Parameters:
     ///   - door: The listening socket to replace.
@@ -187,7 +188,8 @@ public struct ControlServer: Sendable {
 }
 
 extension ControlLine {
-    /// The time within which a client of the control socket must read this line. It is longer for an item of a list.
+    /// The time within which a client of the control socket must read a line that the agent sent. The time is longer
+    /// for an item, such as one record of an export.
     fileprivate var patience: Duration {
         if case .item = self { ControlServer.itemPatience } else { ControlServer.patience }
     }

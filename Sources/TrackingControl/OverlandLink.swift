@@ -6,8 +6,8 @@ public import TrackingCore
 ///
 /// Other parameters of the link have no meaning for an agent. The description of this value does not contain the token.
 public struct OverlandLink: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-    /// The URL of the gateway, `http[s]://…`. The app sends its batches to this URL, and an agent requests its set-up
-    /// there.
+    /// The URL of the gateway, `http[s]://…`. The Overland app sends its batches of positions to this URL. An agent
+    /// requests its settings (broker, user and trackable) there.
     public let url: String
     /// The token that the agent presents to the gateway. It is also the agent's password at the broker.
     public let token: String

@@ -90,8 +90,8 @@ struct Device: Sendable {
         }
     }
 
-    /// With `--fail-fast`, waits until a connection cannot be made, and returns the reason, which ends the program.
-    /// Otherwise returns `nil` after the last change of the connection.
+    /// Waits for an end of the connection that must end the program. With `--fail-fast`, returns the reason as soon as
+    /// a connection cannot be made. Otherwise returns `nil` after the last change of the connection.
     private func fatal(_ connections: AsyncStream<Disconnection?>) async -> TrackingError? {
         for await change in connections {
             if self.failsFast, let reason = change?.failure { return reason }
@@ -99,8 +99,9 @@ struct Device: Sendable {
         return nil
     }
 
-    /// Ends the connection with an error when every tracked trackable has failed, because nothing more can be sent.
-    /// With `--fail-fast`, also when the broker rejects one trackable.
+    /// Watches the states in which the trackables are published. Ends the connection with an error when every tracked
+    /// trackable has failed, because nothing more can be sent. With `--fail-fast`, ends it as soon as the broker
+    /// rejects one trackable.
     private func watch(_ states: AsyncStream<TrackableStateChange>) async {
         var last: [TrackableID: PublisherState] = [:]
         for await change in states {

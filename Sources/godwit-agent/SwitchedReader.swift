@@ -11,9 +11,13 @@ struct SwitchedReader: Sendable {
     /// `true` if one of the sources reads the agent's standard input.
     private let readsStandardInput: Bool
 
-    /// Makes a reader of the sources that the options describe. The name of the trackable selects the simulated drive,
-    /// so that two agents do not drive along together.
+    /// Makes a reader of the sources that the options describe.
     ///
+    /// - Parameters:
+    ///   - run: The options of `godwit-agent run`.
+    ///   - power: The switch by which the agent is on or off.
+    ///   - trackable: The trackable whose name determines the route of simulated sources, so that the simulated
+    ///     vehicles of two agents drive different ways.
     /// - Throws: `invalidConfiguration` for an invalid source.
     init(_ run: Run, _ power: Power, for trackable: TrackableID?) throws {
         let seed = trackable.map { SimulatedSource.seed(for: $0.rawValue) } ?? 1
@@ -26,8 +30,8 @@ struct SwitchedReader: Sendable {
         self.readsStandardInput = specifications.contains(where: \.readsStandardInput)
     }
 
-    /// The connection from the sources to the publisher: it passes fixes on, and holds them while no publisher is
-    /// connected.
+    /// The connection from the sources of positions to the publisher. It passes fixes on to the publisher, and holds
+    /// them while no publisher is connected.
     var relay: PublisherRelay<AssetPublisher<MQTTTransport>> { self.reader.relay }
 
     /// Reads the sources whenever the agent is on. Returns `true` when the sources have ended, and `false` when the

@@ -6,8 +6,8 @@ import TrackingMQTT
 import TrackingRuntime
 import TrackingSubscriber
 
-/// The form of `godwit demo` for an output that is no terminal and for `--script`: it takes no keys. Each step is
-/// announced, performed, and observed until its effect is seen.
+/// The form of `godwit demo` without keys, which runs if there is no terminal, or with `--script` or `--duration`. Each
+/// step is announced, performed, and observed until its effect is seen.
 final class DemoShow: Service {
     private let stage: DemoStage
     private let isScript: Bool

@@ -93,7 +93,7 @@ struct DemoTale: Sendable {
 struct DemoPace: Sendable {
     private var arrivals: [Duration] = []
 
-    /// Notes that a position arrived.
+    /// Records the arrival of a position, from which the pace is computed.
     ///
     /// - Parameter elapsed: The time of the arrival, since the start of the story.
     mutating func arrived(at elapsed: Duration) {

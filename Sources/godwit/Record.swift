@@ -151,8 +151,9 @@ struct Record: AsyncParsableCommand {
         if let error = ending.error { throw error }
     }
 
-    /// Sets a limit of 1 MB for freed memory that the C library keeps. More is returned to the system at once, for
-    /// example after a large batch was stored. By default, glibc keeps up to 64 MB (mallopt(3), `M_MMAP_THRESHOLD`).
+    /// Limits the freed memory that the C library keeps for later use to 1 MB, and returns more to the system at once,
+    /// for example after a large batch was stored. By default, glibc keeps up to 64 MB (mallopt(3),
+    /// `M_MMAP_THRESHOLD`).
     private static func returnFreedMemory() {
         mallopt(M_TRIM_THRESHOLD, 1_048_576)
     }

@@ -244,6 +244,6 @@ struct WatchPrinter {
 }
 
 extension [String] {
-    /// All texts of the array joined to one; `nil` if the array is empty.
+    /// The texts of the array joined without a separator; `nil` if the array is empty.
     fileprivate var joinedOrNil: String? { self.isEmpty ? nil : self.joined() }
 }

@@ -79,9 +79,9 @@ struct AgentPlan {
         }
     }
 
-    /// Returns a plan with the same options given at the start, but with these run-time changes.
+    /// Returns a plan with the same options given at the agent's start, but with these run-time changes of settings.
     ///
-    /// - Throws: As ``init(given:kept:)``. This plan itself does not change.
+    /// - Throws: The errors of ``init(given:kept:)``.
     func with(_ settings: AgentSettings) throws -> AgentPlan {
         try AgentPlan(
             given: self.given, tracked: self.givenTracked, login: self.givenLogin, file: self.file, settings: settings)
@@ -110,7 +110,8 @@ struct AgentPlan {
 
     // MARK: - Options
 
-    /// Returns a plan with new values for these options, by long name. `nil` removes an option.
+    /// Returns a plan with new values for some options. The keys are the long names of the options; `nil` removes an
+    /// option.
     ///
     /// - Throws: `ValidationError` or `TrackingError` that names the broken rule.
     func setting(_ values: [String: [String]?]) throws -> AgentPlan {
@@ -139,7 +140,7 @@ struct AgentPlan {
     }
 }
 
-/// The URL of a broker, divided into its scheme, its user and the rest.
+/// The URL of a broker, divided into its scheme, its user with the password, and the rest.
 struct BrokerAddress {
     /// The scheme with its separator, such as `mqtts://`.
     private let scheme: Substring

@@ -44,7 +44,8 @@ struct AgentSettings: Hashable, Sendable {
                 && (self.passwordCheck ?? other.passwordCheck) == (other.passwordCheck ?? self.passwordCheck)
         }
 
-        /// Returns the 16 bits of a password's hash by which a changed password is recognised.
+        /// Returns 16 bits of a password's hash. Another value for a later password shows that the password has
+        /// changed.
         static func check(of password: String) -> Int {
             let hash = password.utf8.reduce(into: UInt32(2_166_136_261)) { hash, byte in
                 hash = (hash ^ UInt32(byte)) &* 16_777_619
@@ -58,7 +59,8 @@ struct AgentSettings: Hashable, Sendable {
 
     /// `true` while the agent is switched on: it reads positions and sends them.
     var isOn = true
-    /// The change of the tracked trackables at run time; `nil` while the agent tracks those given at its start.
+    /// The change of the tracked trackables at run time; `nil` while the agent tracks the trackables given at its
+    /// start.
     var tracked: TrackedChange?
     /// The run-time changes of the agent's options, by the long name of the option.
     var options: [String: Change] = [:]

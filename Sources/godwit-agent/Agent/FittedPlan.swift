@@ -38,8 +38,8 @@ struct FittedPlan {
         }
     }
 
-    /// Returns changes that are valid together. If it is enough to leave out one change, only that one is missing.
-    /// Otherwise, changes are added one after the other as long as they are valid together.
+    /// Returns the changes that are valid together with the given options. If it is enough to leave out one change,
+    /// only that one is missing. Otherwise, changes are added one after the other as long as they are valid together.
     private static func fitting(
         _ whole: [AgentSettings.Part], _ fits: ([AgentSettings.Part]) -> Bool
     ) -> [AgentSettings.Part] {
@@ -57,9 +57,9 @@ struct FittedPlan {
         return taken
     }
 
-    /// Makes a plan with only these run-time changes.
+    /// Makes a plan from the given options and only some of the run-time changes.
     ///
-    /// - Throws: The reason if the changes are invalid together.
+    /// - Throws: The reason if these changes are invalid together.
     private static func plan(
         _ given: OptionValues, _ kept: AgentSettings, _ parts: [AgentSettings.Part]
     ) throws -> AgentPlan {
@@ -83,7 +83,7 @@ struct FittedPlan {
 }
 
 extension AgentSettings {
-    /// A part of the run-time changes that is accepted or left out as a whole.
+    /// A part of the run-time changes of settings. The agent accepts each part as a whole or leaves it out.
     enum Part: Hashable {
         case option(String)
         case tracked
@@ -100,14 +100,15 @@ extension AgentSettings {
         }
     }
 
-    /// The parts of all run-time changes. The switch on or off is not among them, because it is always valid.
+    /// The parts into which all run-time changes are divided. The change that switches the agent on or off belongs to
+    /// no part, because it is always valid.
     fileprivate var parts: [Part] {
         let names = self.options.keys.filter { !Self.loginOptions.contains($0) }.sorted()
         return names.map { .option($0) } + (self.tracked == nil ? [] : [.tracked])
             + (names.count == self.options.count ? [] : [.login])
     }
 
-    /// Returns the settings with only these parts of the run-time changes. The switch on or off remains.
+    /// Returns the run-time changes of only these parts. The change that switches the agent on or off remains.
     fileprivate func only(_ parts: [Part]) -> AgentSettings {
         var settings = self
         settings.options = self.options.filter { name, _ in

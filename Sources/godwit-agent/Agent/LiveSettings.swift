@@ -86,8 +86,8 @@ enum LiveSettings {
         return place
     }
 
-    /// Returns the changes of settings from `old` to `new`, for those options in `names` whose values differ. Two
-    /// spellings of the same value do not differ.
+    /// Returns the changes of settings between the options `old` and `new`. Only the options in `names` whose values
+    /// differ are included. Two spellings of the same value count as equal.
     static func changes(
         of names: some Collection<String>, from old: OptionValues, to new: OptionValues
     ) -> [SettingChange] {
@@ -99,7 +99,8 @@ enum LiveSettings {
         }
     }
 
-    /// Returns the values of an option in their standard spelling, so that they can be compared.
+    /// Returns the values of an option in one standard spelling, so that different spellings of the same value are
+    /// equal.
     private static func meant(_ options: OptionValues, _ name: String) -> [String]? {
         options[name]?.map { text in
             if name == "mode" { return TrackingMode(argument: text)?.rawValue ?? text }

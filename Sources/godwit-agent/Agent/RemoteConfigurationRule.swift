@@ -45,10 +45,11 @@ extension OwnerProtection {
 }
 
 /// Decides whether a command from the broker may change the settings of ``OwnerProtection``. Limits for unsent records
-/// may only be raised. Privacy zones and limits for resolutions may only be added or tightened.
+/// may only be raised or removed. Privacy zones and limits for resolutions may only be added or tightened. The rule for
+/// collisions may only become `keep`.
 ///
-/// The rule compares all these settings before and after the command, so that a named profile of settings cannot change
-/// them either.
+/// All these settings are compared before and after the command, so that a named profile of settings cannot change them
+/// either.
 enum RemoteConfigurationRule {
     /// Checks a change of the protective settings that a command from the broker would make.
     ///
@@ -121,8 +122,8 @@ enum RemoteConfigurationRule {
 }
 
 extension PrivacyZone {
-    /// Returns `true` if this zone hides every position that `other` hides. A zone that omits positions may not become
-    /// one that only replaces them by its centre.
+    /// Returns `true` if this zone hides every position that `other` hides. If `other` omits positions, this zone must
+    /// omit them too, because a zone that only replaces positions by its centre hides less.
     fileprivate func hidesAll(of other: PrivacyZone) -> Bool {
         self.center.distance(to: other.center).value + other.radius.value <= self.radius.value
             && (self.rule == .omit || other.rule == .replace)

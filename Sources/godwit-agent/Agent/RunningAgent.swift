@@ -11,8 +11,9 @@ import TrackingPublisher
 /// A running agent. It reads the sources of positions and publishes the positions, as its plan (the settings in force)
 /// describes. Commands change the plan.
 ///
-/// A change of the broker or the user ends the connection and begins a new one. The running publisher takes over every
-/// other change. A change is written to the settings file before it takes effect, so that it survives a restart.
+/// A change of the broker or the user ends the connection and begins a new one. Every other change takes effect in the
+/// running publisher, and the connection remains. A change is written to the settings file before it takes effect, so
+/// that it survives a restart.
 actor RunningAgent: Service {
     var plan: AgentPlan
     let file: SettingsFile
@@ -26,8 +27,8 @@ actor RunningAgent: Service {
     private var device: Device?
     /// `true` while the present connection is being ended because the broker or the user of the plan changed.
     private var isRenewing = false
-    /// The end of the sources of positions: an error, or an inner `nil` for a regular end. `nil` while the sources are
-    /// being read.
+    /// The result with which reading the sources of positions ended: an error, or an inner `nil` if all sources ended
+    /// without an error. The outer `nil` means that the sources are still being read.
     private var sourcesEnd: TrackingError??
 
     /// Makes an agent that is not connected yet, and reads the changes that were made in earlier runs.
@@ -95,8 +96,8 @@ actor RunningAgent: Service {
             ])
     }
 
-    /// Reads the sources of positions, and connects to the broker. After a change of the broker, connects again; the
-    /// sources are read all the time.
+    /// Reads the sources of positions all the time, and meanwhile keeps a connection to the broker. After a change of
+    /// the broker or the user, makes a new connection.
     private func live() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await self.read() }
@@ -151,8 +152,8 @@ actor RunningAgent: Service {
         self.device?.publisher.finish(within: .milliseconds(2_500))
     }
 
-    /// Runs `body` while new fixes are held back from the publisher. The publisher's unsent records then do not grow,
-    /// and `body` can wait until all are sent. The held fixes go to the publisher afterwards.
+    /// Runs `body` while the agent holds new fixes back from the publisher. The publisher's unsent records then do not
+    /// grow, and `body` can wait until all are sent. Afterwards the held fixes go to the publisher.
     func holdingFixes(
         from publisher: AssetPublisher<MQTTTransport>, _ body: () async throws(TrackingError) -> Void
     ) async throws(TrackingError) {
@@ -198,13 +199,13 @@ actor RunningAgent: Service {
 
     // MARK: - Changing the plan
 
-    /// Returns the plan that `make` derives from the agent's present plan. Errors are converted to failures of the
-    /// command.
+    /// Returns the plan that `make` derives from the agent's present plan. The errors of `make` are converted to
+    /// failures of the command that the agent performs.
     func planned(_ make: (AgentPlan) throws -> AgentPlan) throws(CommandFailure) -> AgentPlan {
         try self.withCommandFailures { try make(self.plan) }
     }
 
-    /// Runs `make` and converts its errors to failures of the command.
+    /// Runs `make` and converts its errors to failures of the command that the agent performs.
     private func withCommandFailures<Value>(_ make: () throws -> Value) throws(CommandFailure) -> Value {
         do {
             return try make()
@@ -218,9 +219,10 @@ actor RunningAgent: Service {
     }
 
     /// Writes a plan to the settings file and then puts it into effect. If the file cannot be written, the old plan
-    /// remains in effect. There is one exception: a plan that may hide positions takes effect all the same.
+    /// remains in effect. There is one exception: a plan that may hide positions takes effect even if it cannot be
+    /// written.
     ///
-    /// - Throws: The failure of the command; also if the plan took effect but could not be written.
+    /// - Throws: The failure of the command. An unwritable file is a failure even if the plan took effect.
     func adopt(_ next: AgentPlan) async throws(CommandFailure) {
         let device = try self.running()
         let configuration = try self.withCommandFailures { try next.configuration(for: device.identity) }

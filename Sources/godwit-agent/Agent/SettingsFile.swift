@@ -10,8 +10,8 @@ struct SettingsFile: Sendable {
     /// The path of the settings file. The password files have the same path with an ending.
     let path: String
 
-    /// Reads the run-time changes of settings from the file. Without a file there are none. A file that cannot be read
-    /// or parsed is renamed, and then there are none either.
+    /// Reads the run-time changes of settings from the settings file. Returns no changes if there is no file. A file
+    /// that cannot be read or parsed is renamed, and the result then contains no changes either.
     func read(_ logger: Logger) -> AgentSettings {
         guard FileManager.default.fileExists(atPath: self.path) else { return AgentSettings() }
         do throws(TrackingError) {

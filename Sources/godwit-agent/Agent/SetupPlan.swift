@@ -8,14 +8,15 @@ import TrackingMQTT
 struct SetupPlan {
     /// The options that the link sets, by long name. The option for the password file is not among them.
     let values: [String: [String]?]
-    /// The password to write to a password file; `nil` if the password does not change.
+    /// The password to write to a password file: the token of the link, or the agent's present password if the broker
+    /// or the user changes. `nil` if neither applies, so that no file is written.
     let password: String?
     /// The trackable that the agent shall track in place of all others; `nil` if the tracked trackables do not change.
     let trackable: TrackableID?
-    /// The changes as they are shown to the user. A changed password is listed without its value.
+    /// The changes of settings as they are shown to the user. A changed password is listed without its value.
     let changes: [SettingChange]
 
-    /// `true` if the broker, the user or the password changes, so that the agent must connect again.
+    /// `true` if the set-up link changes the broker, the user or the password, so that the agent must connect again.
     var isNewConnection: Bool { self.password != nil || !self.values.isEmpty }
 
     /// Computes the changes that a set-up link makes to an agent's plan.

@@ -181,8 +181,8 @@ enum RecordList {
         for record in result["records"]?.list ?? [] { try Output.print(self.text(record) + "\n") }
     }
 
-    /// Returns one line of text for people about a record: time, trackable, name, kind, size in bytes, and the reason
-    /// if the record is quarantined.
+    /// Returns one line of text for people about a pending or quarantined record: time, trackable, stream and number,
+    /// kind, size in bytes, and the reason if the record is quarantined.
     static func text(_ record: JSONValue) -> String {
         var parts = [
             record["time"]?.number.map { TimeText.rfc3339(UnixTime($0)) } ?? "", record["trackable"]?.text ?? "",
@@ -193,8 +193,8 @@ enum RecordList {
         return StatusText.plain(parts.joined(separator: "  "))
     }
 
-    /// Returns one line of JSON for programs about a record. The record's own JSON is copied unchanged into the member
-    /// `record`.
+    /// Returns one line of JSON for programs about a pending record. The record's own JSON is copied unchanged into the
+    /// member `record`.
     static func line(_ item: JSONValue) -> String {
         var members = item.object ?? [:]
         let record = members.removeValue(forKey: "record")?.text ?? "{}"

@@ -12,7 +12,8 @@ struct StatusText {
         self.units = units
     }
 
-    /// The lines of text. Each has a name and a value, such as the battery and its charge.
+    /// The state of the agent as lines of text for people. Each line has a name and a value, such as the battery and
+    /// its charge.
     var lines: [String] {
         let status = self.status
         let common: [(String, String)] = [

@@ -87,8 +87,9 @@ struct StatusView {
         }
     }
 
-    /// Returns the lines to draw, cut to the terminal's size. If the lines of the state do not fit, the last one shows
-    /// the number of missing lines.
+    /// Returns the lines of the live table, cut to the terminal's size: the agent's state, the outcome of the last
+    /// command, and the keys. If the lines of the state do not fit, the last of them shows the number of those left
+    /// out.
     func lines(width: Int, height: Int) -> [String] {
         var body = self.status.map { StatusText($0, units: self.units).lines } ?? ["waiting for the agent's state"]
         // Four lines are reserved: an empty line, the message, the keys and the line of the cursor.

@@ -4,7 +4,7 @@ import TrackingCore
 import TrackingRuntime
 
 /// A program that the agent runs once for each event. The program reads the event from its standard input, and its
-/// output goes to the agent's standard error. The agent starts it directly, without a shell.
+/// output goes to the agent's standard error. The agent starts the program directly, without a shell.
 struct EventProgram: Sendable {
     /// The outcome of one run of the program for an event.
     enum Outcome: Equatable, Sendable {
@@ -39,8 +39,8 @@ struct EventProgram: Sendable {
         }
     }
 
-    /// The largest size of an event in bytes. A pipe takes that much at once, so that the agent need not wait until the
-    /// program reads.
+    /// The largest size of an event in bytes. A pipe takes so many bytes at once, so that the agent can write the event
+    /// before the program reads.
     private static let maximumInput = 60_000
 
     /// The program and its arguments. A name without a slash is looked up in `PATH`.
@@ -115,9 +115,9 @@ struct EventProgram: Sendable {
         return names.compactMap { Int32($0) }.filter { $0 > 2 }
     }
 
-    /// Sets the attributes with which the program starts. It gets its own process group, so that it can be killed with
-    /// its children. It gets the default handling of all signals and blocks none, although threads of the agent block
-    /// some.
+    /// Sets the attributes with which the program starts. The program gets a process group of its own, so that it can
+    /// be killed with its children. It also gets the default handling of all signals and blocks none, although threads
+    /// of the agent block some.
     private static func prepare(_ attributes: inout posix_spawnattr_t) {
         var signals = sigset_t()
         sigemptyset(&signals)

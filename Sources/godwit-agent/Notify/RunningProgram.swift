@@ -2,12 +2,12 @@ import Synchronization
 import SystemLibrary
 import TrackingRuntime
 
-/// A started child process. It can be awaited and killed at the same time. A kill never hits another process that has
-/// received the same process number.
+/// A child process that the agent has started. One task can wait for its end while another one kills it. A kill never
+/// hits another process that has received the same process number.
 final class RunningProgram: Sendable {
     private struct State {
-        /// `true` once the system may give the process number to another process, so that it must not be killed any
-        /// more.
+        /// `true` once the end of the program was collected. The system may then give the process number to another
+        /// process, so the program must not be killed any more.
         var isCollected = false
         var wasKilled = false
     }
@@ -20,7 +20,7 @@ final class RunningProgram: Sendable {
     /// - Parameter id: The process number, which is also the number of the child's process group.
     init(_ id: pid_t) { self.id = id }
 
-    /// `true` if ``kill()`` killed the program before it was known to have ended.
+    /// `true` if ``kill()`` sent the kill signal before the end of the program was known.
     var wasKilled: Bool { self.state.withLock { $0.wasKilled } }
 
     /// Kills the program and its children, unless it has ended.

@@ -67,7 +67,8 @@ extension Share {
             try Output.print("\(url)/s/\(secret.text)\n")
         }
 
-        /// Checks that the trackable is known.
+        /// Checks that the history or the gateway's files know the trackable that is to be shared. Without a history,
+        /// an unknown trackable is only noted on standard error.
         ///
         /// - Throws: Exit code 1 if there is a history, and the trackable is not known.
         private func check() async throws {

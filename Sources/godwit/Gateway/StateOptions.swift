@@ -64,8 +64,8 @@ struct StateOptions: ParsableArguments {
     }
 }
 
-/// The file in a gateway's state folder with the address at which browsers reach the gateway. The gateway writes it when
-/// it listens, and `godwit share` begins its links with it.
+/// The file in a gateway's state folder with the URL at which browsers reach the gateway. The gateway writes the file
+/// when it begins to listen. `godwit share` begins its links with the URL.
 struct GatewayAddress {
     private let path: String
     /// The longest address that is read from the file, in bytes.

@@ -14,8 +14,8 @@ struct ClearingProof {
 
     init(of topics: [String]) { self.topics = topics }
 
-    /// `true` once, for each topic, the clearing message was received back or the broker rejected it. No more evidence
-    /// is then expected.
+    /// `true` once this program has, for each topic, received its clearing message back or learned that the broker
+    /// rejected it. No more evidence is then expected.
     var isComplete: Bool { self.topics.allSatisfy { self.readBack.contains($0) || self.refusals[$0] != nil } }
 
     /// Notes that the broker rejected the clearing of a topic, for this reason.

@@ -67,7 +67,7 @@ struct HistoryImport {
         /// The number of points that were discarded because the user has erased the trackable's records of that time
         /// from the history.
         var erased = 0
-        /// The number of invalid points in the file.
+        /// The number of points in the file that could not be read because they are invalid.
         var refused = 0
 
         var text: String {

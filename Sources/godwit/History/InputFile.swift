@@ -42,12 +42,12 @@ final class InputFile {
         return count == 0 ? nil : bytes
     }
 
-    /// Returns the content of a small file.
+    /// Returns the content of a small file, which is read completely.
     ///
     /// - Parameters:
     ///   - limit: The largest number of bytes of the file.
     ///   - kind: The kind of file in the error message, such as "a settings file".
-    /// - Throws: `inputUnreadable` that names the file and the cause.
+    /// - Throws: `inputUnreadable` that names the file and the cause, also for a file that is larger than `limit`.
     static func contents(
         of path: String, upTo limit: Int = 131_072, _ kind: String = "a settings file"
     ) throws(TrackingError) -> [UInt8] {

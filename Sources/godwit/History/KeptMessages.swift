@@ -31,7 +31,7 @@ struct KeptMessages {
     private let trip: String
     private let raw: String
 
-    /// The longest wait for messages from the broker after it has answered this program's request.
+    /// The longest wait for messages from the broker after the broker has answered a subscription or a publish.
     private static let patience = Duration.seconds(1)
 
     /// Creates the list of topics on which a broker may retain messages of one trackable.
