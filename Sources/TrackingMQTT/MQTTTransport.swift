@@ -87,6 +87,6 @@ public struct MQTTEvents: AsyncSequence, Sendable {
 
     let queue: EventQueue
 
-    /// Creates an iterator. Only one task may read events at a time.
+    /// Creates an iterator over the transport's batches of events. Only one task may read events at a time.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(queue: self.queue) }
 }

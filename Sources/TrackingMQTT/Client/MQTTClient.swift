@@ -26,7 +26,8 @@ package enum PublishReason: Hashable, Sendable {
 /// which comes behind these messages, the client reads on up to twice the limits.
 package actor MQTTClient {
     private enum Link {
-        /// There is no connection, and since the start or the last loss no attempt to connect has succeeded or failed.
+        /// The client has no connection. Since its start, or since its last connection was lost, no attempt to connect
+        /// has ended.
         case pending
         case up
         case down(TrackingError)
@@ -203,7 +204,8 @@ package actor MQTTClient {
         }
     }
 
-    /// Sends a command to the connection and waits for the broker's answer: `nil` for success, otherwise the error.
+    /// Sends a command to the connection, and waits for the broker's answer. Returns `nil` for success, otherwise the
+    /// broker's refusal or the reason why no answer came.
     private func outcome(of token: TransportToken, _ command: TransportCommand) async -> TrackingError? {
         self.openGate()
         return await withTaskCancellationHandler {
@@ -221,9 +223,12 @@ package actor MQTTClient {
         }
     }
 
-    /// Waits while the unread messages of any subscription reach a limit. During the wait, the client reads nothing
-    /// from the broker. It does not wait while a call needs the broker's answer. If the unread messages then reach
-    /// twice a limit, that call fails.
+    /// Waits while the unread messages of any subscription reach a limit of the configuration. During the wait, the
+    /// client reads nothing from the broker.
+    ///
+    /// The method returns at once while a call waits for the broker's answer, because the answer comes behind the
+    /// unread messages. If the unread messages reach twice a limit, all calls that wait for an answer fail, and the
+    /// method waits.
     private func waitForRoom() async {
         while !self.isClosing, self.isFull(times: 1) {
             if self.isFull(times: 2), !self.outcomes.isEmpty {

@@ -4,7 +4,7 @@ package import TrackingCore
 /// The messages of one subscription of an ``MQTTClient``. Only one task may read them. The sequence ends when the
 /// client ends. It throws when the broker refuses to restore the subscription after a lost connection.
 package struct MQTTMessages: AsyncSequence, Sendable {
-    /// An iterator over the messages. Each message is returned by one iterator only.
+    /// An iterator over the messages of a subscription. Each message is returned by one iterator only.
     package struct AsyncIterator: AsyncIteratorProtocol {
         let client: MQTTClient
         let id: TransportToken
@@ -15,8 +15,8 @@ package struct MQTTMessages: AsyncSequence, Sendable {
             self.id = id
         }
 
-        /// Returns the next message and waits until there is one. `nil` when the client has ended or the task is
-        /// cancelled; a cancellation loses no message.
+        /// Returns the next message of the subscription, and waits until there is one. Returns `nil` when the
+        /// subscription or the client has ended, or when the task is cancelled. A cancellation loses no message.
         package mutating func next() async throws(TrackingError) -> IncomingMessage? {
             if let message = self.batch.popFirst() { return message }
             guard let batch = try await self.client.messages(of: self.id) else { return nil }
@@ -24,8 +24,8 @@ package struct MQTTMessages: AsyncSequence, Sendable {
             return self.batch.popFirst()
         }
 
-        /// Returns the next message and waits until there is one. `nil` when the client has ended or the task is
-        /// cancelled; a cancellation loses no message.
+        /// Returns the next message of the subscription, and waits until there is one. Returns `nil` when the
+        /// subscription or the client has ended, or when the task is cancelled. A cancellation loses no message.
         package mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(TrackingError) -> IncomingMessage? {
@@ -39,7 +39,7 @@ package struct MQTTMessages: AsyncSequence, Sendable {
     let client: MQTTClient
     let id: TransportToken
 
-    /// Creates an iterator. Only one task may read messages at a time.
+    /// Creates an iterator over the messages of the subscription. Only one task may read messages at a time.
     package func makeAsyncIterator() -> AsyncIterator { AsyncIterator(client: self.client, id: self.id) }
 }
 

@@ -13,14 +13,15 @@ extension MQTTConfiguration {
         /// The path of the file with the private key of ``certificate``, which must have no passphrase.
         public var key: String?
 
-        /// Creates a value from file paths. A certificate requires a key, and a key requires a certificate.
+        /// Creates the TLS settings from the paths of the files. A certificate requires a key, and a key requires a
+        /// certificate.
         public init(authorities: String? = nil, certificate: String? = nil, key: String? = nil) {
             self.authorities = authorities
             self.certificate = certificate
             self.key = key
         }
 
-        /// Returns the common name (CN) of the first certificate in a PEM file, up to 255 bytes; `nil` where there is
+        /// Returns the common name (CN) of the first certificate in a PEM file, up to 255 bytes; `nil` if there is
         /// none. Brokers that identify clients by certificate use the common name as the user name.
         public static func commonName(ofCertificate path: String) -> String? {
             var buffer = [CChar](repeating: 0, count: 256)

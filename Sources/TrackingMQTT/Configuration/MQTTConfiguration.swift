@@ -25,7 +25,7 @@ public struct MQTTConfiguration: Sendable {
         /// when it connects, and the broker drops larger packets.
         public var packetSize = 300_000
 
-        /// Creates the default limits.
+        /// Creates limits of memory with the default values.
         public init() {}
     }
 
@@ -44,9 +44,9 @@ public struct MQTTConfiguration: Sendable {
     /// The only MQTT version that the client uses. With `nil`, the client tries MQTT 5, and uses 3.1.1 if the broker's
     /// answer shows that it does not support 5.
     public var version: ConnectionStateMachine.Version?
-    /// Returns the will, the message that the broker publishes when the connection ends without a DISCONNECT. The
-    /// closure is called for each attempt to connect, on the thread of the event loop, so it must not block. It
-    /// receives the number that the connection will have.
+    /// The closure that returns the will: the message that the broker publishes when the connection ends without a
+    /// DISCONNECT. `nil` for no will. The closure is called for each attempt to connect, on the thread of the event
+    /// loop, so it must not block. It receives the number that the connection will have.
     public var will: (@Sendable (_ connection: Int) -> OutgoingMessage)?
     /// The number of messages that the broker may send before the client acknowledges one of them, 1 to 65,535. It
     /// applies only to MQTT 5.

@@ -1,19 +1,20 @@
-/// A user name and a password. Its description contains neither.
+/// The user name and password with which a client signs in at a broker. The description of the credentials contains
+/// neither.
 public struct MQTTCredentials: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible {
-    /// The user name.
+    /// The user name with which the client signs in at the broker.
     public var user: String
-    /// The password; `nil` for none.
+    /// The password that belongs to the user name; `nil` for none.
     public var password: String?
 
-    /// Creates credentials.
+    /// Creates credentials from a user name and a password; `nil` for no password.
     public init(user: String, password: String?) {
         self.user = user
         self.password = password
     }
 
-    /// A fixed text that contains neither the user name nor the password.
+    /// The description of the credentials: a fixed text that contains neither the user name nor the password.
     public var description: String { "(credentials)" }
-    /// A fixed text that contains neither the user name nor the password.
+    /// The debug description of the credentials: a fixed text that contains neither the user name nor the password.
     public var debugDescription: String { self.description }
 }
 

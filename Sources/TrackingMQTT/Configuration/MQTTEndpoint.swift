@@ -2,9 +2,9 @@ public import TrackingCore
 
 /// The address at which a broker accepts connections.
 public struct MQTTEndpoint: Hashable, Sendable, CustomStringConvertible {
-    /// A host name or an IP address. An IPv6 address has no brackets.
+    /// The host name or IP address of the broker. An IPv6 address has no brackets.
     public var host: String
-    /// The TCP port, 1 to 65535.
+    /// The TCP port of the broker, 1 to 65535.
     public var port: Int
     /// `true` for an encrypted connection (TLS). The broker's certificate must be issued for ``host``.
     public var isTLS: Bool
@@ -21,7 +21,7 @@ public struct MQTTEndpoint: Hashable, Sendable, CustomStringConvertible {
         self.isTLS = isTLS
     }
 
-    /// The endpoint as a URL without credentials.
+    /// The endpoint as a URL, `mqtt://host:port` or `mqtts://host:port`. The URL never contains credentials.
     public var description: String {
         let host = self.host.contains(":") ? "[\(self.host)]" : self.host
         return "\(self.isTLS ? "mqtts" : "mqtt")://\(host):\(self.port)"

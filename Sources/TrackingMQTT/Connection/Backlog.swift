@@ -13,7 +13,8 @@ struct Backlog {
         if !commands.isEmpty { self.lists.append(commands) }
     }
 
-    /// The oldest waiting command; it is not removed.
+    /// The oldest command that waits to be performed; `nil` if none waits. Reading the property does not remove the
+    /// command.
     var first: TransportCommand? { self.isEmpty ? nil : self.lists[self.list][self.index] }
 
     mutating func removeFirst() {

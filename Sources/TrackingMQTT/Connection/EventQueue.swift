@@ -51,7 +51,7 @@ final class EventQueue: Sendable {
     var knownConnection: Int { self.known.load(ordering: .acquiring) }
 
     /// `true` while the queue has room, so that the event loop may read from the connection. A full queue has room
-    /// again when half of it was read.
+    /// again once the unread events are at most half of its limits.
     var hasRoom: Bool { self.state.withLock { !$0.isFull } }
 
     /// `true` when the queue exceeds twice its limits. The event loop then reads nothing at all from the broker, not
@@ -62,8 +62,8 @@ final class EventQueue: Sendable {
         }
     }
 
-    /// Sets the closure that informs the event loop that a full queue has room again. It is called once for each time
-    /// that the queue was full.
+    /// Sets the closure that wakes the event loop when a full queue has room again; `nil` removes the closure. The
+    /// queue calls the closure once for each time that the queue was full.
     func listen(_ onRoom: (@Sendable () -> Void)?) { self.state.withLock { $0.onRoom = onRoom } }
 
     /// Appends a batch of events of one connection.
@@ -109,8 +109,9 @@ final class EventQueue: Sendable {
 
     /// Returns the batch of events that can be read now, or stores the continuation until there is one.
     ///
-    /// - Returns: The outer `nil` means that the continuation was stored, and `.some(nil)` means the end of the queue.
-    ///   The second element is a closure to call because the queue has room again.
+    /// - Returns: The first element is the answer for the reader: `nil` if the continuation was stored, `.some(nil)` at
+    ///   the end of the queue, otherwise the events. The second element is a closure to call if the full queue has room
+    ///   again; `nil` otherwise.
     private func answer(
         _ state: inout State, to continuation: CheckedContinuation<[TransportEvent]?, Never>
     ) -> ([TransportEvent]??, (@Sendable () -> Void)?) {

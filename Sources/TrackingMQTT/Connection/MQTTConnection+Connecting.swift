@@ -71,7 +71,8 @@ extension MQTTConnection {
 
     // MARK: - The end of a handle
 
-    /// Handles the end of the connection or of the attempt to connect. `result` contains the reason.
+    /// Handles the end of the connection or of the attempt to connect. `result` contains the reason. If the socket
+    /// could not be connected, the attempt continues with the host's next IP address, if there is one.
     func handleEnded(_ result: MosquittoResult) {
         guard let link = self.link else { return }
         let acceptance = self.sink.acceptance

@@ -27,8 +27,9 @@ extension MQTTConnection {
             ])
     }
 
-    /// Logs a lost connection or a failed attempt to connect. A new reason is logged as a warning, or as an error if an
-    /// operator must act; a repeated reason only at the level `debug`.
+    /// Logs a lost connection or a failed attempt to connect. A reason that differs from the last logged reason is a
+    /// warning, or an error if a person must correct something. A repeated reason, and an orderly end, are logged only
+    /// at the level `debug`.
     func logDisconnected(_ disconnection: Disconnection) {
         guard let logger = self.configuration.logger else { return }
         var metadata: Logger.Metadata = ["client": "\(self.configuration.client)"]
@@ -48,7 +49,7 @@ extension MQTTConnection {
 }
 
 extension TrackingError {
-    /// `true` for an error that waiting does not remove, so that an operator must act.
+    /// `true` for an error that does not disappear by waiting, so that a person must correct something.
     fileprivate var isForAnOperator: Bool {
         switch self.code {
         case .badCredentials, .notAuthorized, .refused, .takenOver, .certificateExpired, .certificateHostMismatch,

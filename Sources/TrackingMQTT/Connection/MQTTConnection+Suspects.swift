@@ -9,10 +9,10 @@ struct SplitSubscription {
     /// The largest number of bytes of filters in one SUBSCRIBE packet.
     static let maximumBytes = 8_192
 
-    /// The broker's answers so far, in the order of the filters: `nil` for a granted filter, otherwise the reason of
-    /// the refusal.
+    /// The results of the filters so far, in the order of the filters: `nil` for a filter that the broker granted,
+    /// otherwise the reason why the broker or this client refused the filter.
     var refusals: [TrackingError?] = []
-    /// `true` while one of the packets was sent and the broker has not answered it.
+    /// `true` while a SUBSCRIBE packet of the subscription was sent and the broker has not answered the packet.
     var isSent = false
     /// The largest number of bytes of filters in one packet for this subscription. It is reduced when a packet is too
     /// large for the broker.

@@ -13,7 +13,8 @@ struct Withholding {
     /// are read until those are stored too. Otherwise a steady flow of messages would prevent every acknowledgement.
     private(set) var isCatchingUp = false
 
-    /// Updates the time since which an acknowledgement is withheld.
+    /// Notes the present time as the beginning of a withheld acknowledgement, if some received message is not stored
+    /// safely and no beginning is noted yet. Removes the noted time if all messages are stored.
     ///
     /// - Parameter received: The number of messages received on this connection so far.
     mutating func looked(at received: Int, now: MonotonicTime) {

@@ -8,8 +8,12 @@ extension MQTTConnection {
         if isCancelled { self.perform(self.machine.cancelled(now: self.now)) }
     }
 
-    /// Accepts commands from the program that uses the connection. A command to close takes effect at once, before
-    /// commands that still wait. Commands behind it are ignored, and so are commands for an earlier connection.
+    /// Accepts commands from the program that uses the connection. Publishes and subscriptions for an earlier
+    /// connection are ignored.
+    ///
+    /// A request to connect now (`tryNow`), an acknowledgement and a request to close are handled at once, although
+    /// earlier commands may still wait. The commands before a request to close are still performed, and those behind it
+    /// are ignored.
     private func take(_ entry: Outbox.Entry) {
         if entry.commands.contains(.tryNow) { self.perform(self.machine.tryRequested(now: self.now)) }
         for case .acknowledge(let count, let connection) in entry.commands {

@@ -28,7 +28,8 @@ actor MQTTConnection {
         var arrival = PacketArrival()
     }
 
-    /// The program's commands that were not performed yet.
+    /// The state of sending: the program's commands that were not performed yet, and the progress of the command that
+    /// is being performed.
     struct Sending {
         var backlog = Backlog()
         /// `true` while the last command contained a suspect, a topic after which the broker may have closed the
@@ -55,7 +56,7 @@ actor MQTTConnection {
         var since = MonotonicTime(.zero)
     }
 
-    /// The state of the lookups of host names.
+    /// The state of the lookups of the broker's host names, and the IP addresses to try first.
     struct Addresses {
         /// The number of the newest lookup. The result of a lookup with a lower number is ignored, because it was
         /// abandoned.

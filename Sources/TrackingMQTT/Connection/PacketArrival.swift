@@ -10,7 +10,7 @@ struct PacketArrival {
     private var since: MonotonicTime?
     private var received = 0
 
-    /// Updates the measurement after a read.
+    /// Notes the time at which bytes of an incomplete packet last arrived. Call this method after each read.
     ///
     /// - Parameter received: The number of bytes that were read from the connection in total.
     mutating func looked(at received: Int, isIncomplete: Bool, isReading: Bool, now: MonotonicTime) {

@@ -14,8 +14,8 @@ import TrackingRuntime
 /// them, and then writes the resulting packets. A pass runs a limited number of jobs that other jobs enqueue, so that
 /// the sockets do not have to wait.
 ///
-/// `@unchecked`: only the loop's own thread uses `pipe`, `channels`, `timers` and the two lists. Everything else never
-/// changes after the loop was created, or is behind a `Mutex`.
+/// `@unchecked`: only the loop's own thread uses `pipe`, `channels`, `freeKeys`, `timers` and `due`. Everything else
+/// never changes after the loop was created, is behind a `Mutex`, or is atomic.
 public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
     /// The default loop of the process.
     public static let shared = MQTTEventLoop(name: "mqtt")

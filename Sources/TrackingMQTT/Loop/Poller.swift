@@ -2,8 +2,8 @@ import CMosquitto
 import SystemLibrary
 import TrackingCore
 
-/// The wait for sockets: a list of watched sockets in the kernel (epoll), and a descriptor that interrupts the wait
-/// (eventfd).
+/// Waits for the sockets of one event loop. The poller has a list of watched sockets in the kernel (epoll), and a
+/// descriptor that interrupts the wait (eventfd).
 ///
 /// `@unchecked`: both descriptors never change, and the kernel allows their use from every thread. Only the loop's
 /// thread uses the buffer.
@@ -41,7 +41,7 @@ final class Poller: @unchecked Sendable {
     func wake() { eventfd_write(self.wakeUp, 1) }
 
     /// Watches a socket for the given conditions, in place of those given before. `key` identifies the socket when it
-    /// is reported.
+    /// is reported, and `isNew` is `true` for a socket that is not watched yet.
     func watch(_ descriptor: Int32, key: Int, for interest: Readiness, isNew: Bool) {
         var event = epoll_event(events: interest.rawValue, data: epoll_data_t(u64: UInt64(key)))
         epoll_ctl(self.epoll, isNew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, &event)

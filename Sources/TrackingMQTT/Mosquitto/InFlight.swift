@@ -19,9 +19,10 @@ struct InFlight {
         /// One element for each filter of the subscription: the reason why the filter was not sent to the broker, or
         /// `nil` if it was sent.
         let refusals: [TrackingError?]
-        /// The filters that were sent to the broker.
+        /// The filters of the subscription that were sent to the broker.
         let filters: [String]
-        /// `true` if this is only one packet of a subscription that is sent in several packets.
+        /// `true` if the SUBSCRIBE packet has only a part of the filters of a subscription, which is sent in several
+        /// packets.
         var isPart = false
     }
 

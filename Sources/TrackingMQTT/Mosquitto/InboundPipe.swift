@@ -9,7 +9,7 @@ final class InboundPipe {
     /// The largest number of bytes that are read from a connection at once. It is small because all of them become
     /// events, and a portion of small messages must not exceed the limit of unread events.
     static let portion = 4_096
-    /// The size of the buffer in bytes, the largest size of a TLS record.
+    /// The size in bytes of the buffer for bytes from a connection: 16 KB, the largest size of a TLS record.
     static let capacity = 16_384
 
     /// The end of the pair of sockets from which libmosquitto reads.
@@ -18,7 +18,7 @@ final class InboundPipe {
     /// The buffer into which bytes from a connection are read before they are checked.
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: InboundPipe.capacity, alignment: 16)
 
-    /// Creates a pair of sockets.
+    /// Creates the pair of connected sockets. Stops the program if the system has no descriptors left.
     init() {
         var ends: [Int32] = [-1, -1]
         precondition(godwit_socket_pair(&ends), "no descriptors left for an event loop")

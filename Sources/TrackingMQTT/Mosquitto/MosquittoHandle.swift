@@ -10,11 +10,11 @@ import TrackingCore
 final class MosquittoHandle {
     /// The result of one step of reading or writing.
     enum Step: Hashable {
-        /// More bytes may be available at once.
+        /// The step succeeded, and more bytes may be available at once.
         case more
-        /// Nothing more can be read or written now; continue when the socket is ready again.
+        /// Nothing more can be read or written now. Reading or writing continues when the socket is ready again.
         case drained
-        /// The connection is gone.
+        /// The connection has ended, for the given reason.
         case ended(MosquittoResult)
     }
 

@@ -48,7 +48,7 @@ struct MosquittoResult: Error, Hashable {
         return codes.contains { $0.rawValue == self.code }
     }
 
-    /// A description of the failure.
+    /// A text that describes the failure, for errors and logs.
     var text: String {
         if let violation { return "the broker sent a malformed packet: \(violation)" }
         return switch self.code {

@@ -2,8 +2,8 @@ import CMosquitto
 import SystemLibrary
 import TrackingCore
 
-/// A store for what the libmosquitto callbacks of one connection report: the broker's answers, messages and errors. It
-/// makes no decisions.
+/// Stores the reports of the libmosquitto callbacks of one client's connections: the broker's answers, messages and
+/// errors. The sink makes no decisions.
 ///
 /// Only the event loop's thread uses it. The callbacks run inside `mosquitto_loop_read`, `_write` and `_misc`.
 final class MosquittoSink {
@@ -46,7 +46,8 @@ final class MosquittoSink {
 
     init(unmatched: UnmatchedPublishes?) { self.unmatched = unmatched }
 
-    /// Clears what belongs to the previous connection, for the next attempt to connect.
+    /// Clears the data of the previous connection, before the next attempt to connect. Suspected topics and events that
+    /// were not delivered yet remain.
     func reset() {
         self.inFlight.removeAll()
         self.receivedCount = 0
