@@ -71,7 +71,8 @@ extension AssetSubscriber {
     }
 }
 
-/// Ends the watch of a trackable when the stream that needs it ends or is released.
+/// An object that ends the watch of a trackable once: when the stream that needs the watch ends, or when this object is
+/// released together with the stream.
 private final class Watch: Sendable {
     private let hasEnded = Mutex(false)
     private let onEnd: @Sendable () -> Void

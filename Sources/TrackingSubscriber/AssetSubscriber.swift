@@ -32,8 +32,8 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     struct Shared {
         var expected: [TrackableID: MonotonicTime] = [:]
         var failure: TrackingError?
-        /// The callers of `publish` that wait for the broker's answer to their tracking event, by the number of the
-        /// request.
+        /// The calls of `publish` and `send` that wait for the broker's answer to their tracking event or command, by
+        /// the number of the request.
         var publishing: [UInt64: AsyncStream<TrackingError?>.Continuation] = [:]
         var lastRequest: UInt64 = 0
         var hasBegun = false
@@ -75,9 +75,9 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     /// the trackable and announces its presence on it.
     public func unwatch(_ id: TrackableID) { self.mailbox.post(.unwatch(id)) }
 
-    /// Informs the subscriber which trackables had a position, for example by a history. The subscriber asks the broker
-    /// again for the retained position of each that it has not received. Only a subscriber of all trackables
-    /// (``SubscriberConfiguration/watchesAll``) does so.
+    /// Informs the subscriber which trackables are known to have a position, for example from a history. The subscriber
+    /// asks the broker again for the retained position of each that it has not received. Only a subscriber of all
+    /// trackables (``SubscriberConfiguration/watchesAll``) does so.
     public func expect(_ ids: [TrackableID]) { self.mailbox.post(.expect(ids)) }
 
     /// Requests another resolution for a watched trackable from its publisher. `nil` withdraws the request.
@@ -109,11 +109,12 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         try await self.waitForBroker("command") { .send(command, to: id, request: $0) }
     }
 
-    /// Posts an event that publishes a message, and waits for the broker's answer.
+    /// Makes the subscriber's state machine publish a message, and waits for the broker's answer.
     ///
     /// - Parameters:
-    ///   - what: The word for the message in errors.
-    ///   - event: Returns the event with the number of this request.
+    ///   - what: The word for the message in errors, such as "command".
+    ///   - event: Returns the event that makes the state machine publish the message. It receives the number of this
+    ///     request, by which the answer is found.
     private func waitForBroker(
         _ what: String, _ event: (UInt64) -> SubscriberStateMachine.Event
     ) async throws(TrackingError) {
@@ -220,8 +221,9 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         await self.settling.wait(until: deadline) { self.isSettled }
     }
 
-    /// The number of messages that the broker dropped, for any of its clients. Always zero without
-    /// ``SubscriberConfiguration/readsBrokerDrops`` or without the right to read the broker's count.
+    /// The number of messages that the broker dropped, for any of its clients, while this subscriber was connected.
+    /// Always zero without ``SubscriberConfiguration/readsBrokerDrops`` or without the right to read the broker's
+    /// count.
     public var brokerDrops: BrokerDrops { self.shared.withLock { $0.brokerDrops } }
 
     /// The number of received messages that the subscriber skipped because they are invalid.
@@ -247,7 +249,8 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         try await self.runToEnd()
     }
 
-    /// Marks the subscriber as begun. Returns `true` for the first call only; that caller must then run the subscriber.
+    /// Notes that the subscriber begins to run. Returns `true` for the first call only; that caller must then run the
+    /// subscriber.
     func begins() -> Bool {
         self.shared.withLock { shared in
             defer { shared.hasBegun = true }
@@ -366,8 +369,8 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         }
     }
 
-    /// Publishes the number of messages that the broker dropped, and warns about an increase at most once in ten
-    /// minutes.
+    /// Stores the number of messages that the broker dropped, so that ``brokerDrops`` returns it. Logs a warning about
+    /// an increase, at most once in ten minutes.
     private func note(_ drops: BrokerDrops, since earlier: BrokerDrops) {
         let now = self.clock.moment.now
         let isNews = self.shared.withLock { shared in

@@ -1,12 +1,12 @@
 public import TrackingCore
 import TrackingRuntime
 
-/// Reads one page of the recorded points of a trackable, ordered by time.
+/// A function that reads one page of the recorded points of a trackable, ordered by time.
 ///
 /// - Parameters:
 ///   - id: The trackable.
-///   - from: The time of the first points.
-///   - after: The point after which the page begins, from the page before; `nil` for the first page.
+///   - from: The time from which points are read.
+///   - after: The point after which the page begins, as returned with the page before; `nil` for the first page.
 /// - Returns: The points, and the point after which the next page begins; `nil` after the last page.
 public typealias RecordedPoints =
     @Sendable (_ id: TrackableID, _ from: UnixTime, _ after: PointName?) async throws(TrackingError) -> (

@@ -70,7 +70,8 @@ public enum SubscriberState: String, Hashable, Sendable, CaseIterable {
     case offline = "OFFLINE"
     /// A publisher of the trackable is present, and it has not been silent for too long.
     case online = "ONLINE"
-    /// A publisher of the trackable is present, but no position has arrived for longer than the publisher announced.
+    /// A publisher of the trackable is present, but no position has arrived for longer than the publisher's maximum
+    /// silence plus two of its intervals.
     case stale = "STALE"
     /// Another program uses this program's client id, or the broker rejects the trackable's name as invalid. This state
     /// never changes again.
@@ -95,7 +96,7 @@ public struct PublisherPresence: Hashable, Sendable {
     /// `nil` if none arrived.
     public var lastSeen: UnixTime?
 
-    /// Creates a value from the presence of a publisher and the time of its last message.
+    /// Creates the presence of a publisher from its status and the time of its last message.
     public init(status: Status, lastSeen: UnixTime?) {
         self.status = status
         self.lastSeen = lastSeen
@@ -136,7 +137,8 @@ public enum SubscriberEvent: Hashable, Sendable {
     /// arrives.
     case locationCleared(TrackableID)
     /// The complete set of trackables that have a position: the broker retains one, or one has arrived since the
-    /// connection was made. Delivered 2 to 30 s after each connection.
+    /// connection was made. Trackables that this program may not read are included. Delivered once for each connection,
+    /// usually 2 to 30 s after the broker has answered the subscriptions.
     ///
     /// The position of any other trackable was cleared while this program was not connected, or the broker lost it. If
     /// a position of such a trackable arrives later, it is delivered again.

@@ -49,8 +49,8 @@ extension JSONValue {
     /// without the elements.
     private static let storageBytes = 64
 
-    /// The approximate number of bytes of the JSON value, with everything that it contains. A dictionary is counted
-    /// with twice as many places as members, because it has that many at most.
+    /// The approximate number of bytes of the JSON value in memory, including everything that the value contains. A
+    /// dictionary is counted as if it had twice as many places as members, because a dictionary has at most that many.
     fileprivate var approximateBytes: Int {
         let content =
             switch self {

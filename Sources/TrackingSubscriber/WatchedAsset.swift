@@ -27,8 +27,8 @@ struct WatchedAsset: Sendable {
     /// The resolution in force, with which the trackable's publisher publishes; `nil` while no publisher is present.
     var resolutionInForce: ResolutionInForce? { self.owner == nil ? nil : self.resolution }
 
-    /// The time at which the trackable becomes stale unless a position arrives before; `nil` if it is stale already, or
-    /// while no limit is known.
+    /// The time at which the trackable becomes stale unless a position arrives before. `nil` if the trackable is stale
+    /// already, or while its publisher's maximum silence is unknown or zero.
     var staleDeadline: MonotonicTime? {
         guard !self.signs.isStale, let last = self.signs.last, let resolution = self.resolutionInForce,
             resolution.maximumSilence > .zero
@@ -58,7 +58,8 @@ struct WatchedAsset: Sendable {
         if isRetained { self.positions.retainedOfOthers = update }
     }
 
-    /// The remembered retained update, if its publisher is now the trackable's owner; otherwise `nil`.
+    /// The retained location update that was remembered because it did not come from the owner, if its publisher is now
+    /// the trackable's owner; otherwise `nil`.
     var updateOfNewOwner: LocationUpdate? {
         guard let update = self.positions.retainedOfOthers, self.isOfOwner(update.location.stream) else { return nil }
         return update
@@ -149,7 +150,8 @@ struct WatchedAsset: Sendable {
         self.delivered.records.isNews(RecordName(stream: event.stream, seq: event.seq))
     }
 
-    /// The state of the subscriber's connection to the broker, as far as it concerns one trackable.
+    /// The state of the subscriber's connection to the broker for one trackable: whether the trackable can be received,
+    /// and the reason if it cannot.
     struct Link {
         /// `true` while the subscriber is connected and the broker lets it read the trackable.
         var isConnected: Bool
@@ -163,8 +165,8 @@ struct WatchedAsset: Sendable {
 
 /// The times of the last signs of life of a trackable, such as its last position.
 struct SignsOfLife: Sendable {
-    /// The start of the time after which the trackable becomes stale: the last live position, or the time at which the
-    /// publisher or this subscriber came online. `nil` before that.
+    /// The time from which the silence of the trackable is measured, to find out when the trackable becomes stale: the
+    /// last live position, or the time at which the publisher or this subscriber came online. `nil` before that.
     var last: MonotonicTime?
     /// The time of the last live position, one that was not the broker's retained copy; `nil` before the first one.
     private(set) var lastArrival: MonotonicTime?
@@ -174,7 +176,8 @@ struct SignsOfLife: Sendable {
     /// The wall-clock time at which the trackable was first received, or the time of its retained position. It serves
     /// as a sign of life while no message of the publisher has arrived.
     var appeared: UnixTime?
-    /// `true` while the trackable is stale: no position has arrived for longer than its publisher announced.
+    /// `true` while the trackable is stale: no position has arrived for longer than the publisher's maximum silence
+    /// plus two of its intervals.
     var isStale = false
 
     /// The wall-clock time of the trackable's last message, or of its first appearance if no message of its publisher
@@ -189,14 +192,16 @@ struct SignsOfLife: Sendable {
         self.isStale = false
     }
 
-    /// Restarts the time after which the trackable becomes stale, because its publisher or the connection came online.
+    /// Restarts the measurement of the trackable's silence, because its publisher or the connection came online. The
+    /// trackable is no longer stale.
     mutating func restart(now: MonotonicTime) {
         self.last = now
         self.isStale = false
     }
 }
 
-/// Orders the positions of one trackable, and remembers the state of its retained position.
+/// Decides for each position of one trackable if it is new, late or delivered before. Also remembers the state of the
+/// position that the broker retains.
 private struct PositionLane: Sendable {
     @Boxed var order = UpdateOrder()
     /// A retained update that did not come from the trackable's owner when it arrived. Its publisher may turn out to be
