@@ -17,7 +17,8 @@ package enum CSVField {
     /// Returns a number, a time or another value that Godwit itself generates as a CSV field. It gets no apostrophe.
     package static func value(_ text: String) -> String { self.quoted(text) }
 
-    /// Returns the text of a CSV field without the apostrophe that ``text(_:)`` put before a text like a formula.
+    /// Returns the text of a CSV field without the apostrophe that ``text(_:)`` added, because the text begins like a
+    /// formula. Returns any other field unchanged.
     static func unprotected(_ field: String) -> String {
         guard field.utf8.first == self.apostrophe, self.isProtected(field) else { return field }
         return String(field.dropFirst())

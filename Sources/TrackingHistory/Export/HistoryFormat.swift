@@ -1,17 +1,17 @@
 /// A format in which a history is exported (`docs/reference/history.md`, "Export").
 public enum HistoryFormat: String, Hashable, Sendable, CaseIterable {
-    /// One line for each point, for people.
+    /// A text for people, with one line for each point.
     case text
-    /// One GeoJSON Feature on each line, with all members of the protocol.
+    /// GeoJSON Features, one on each line, with all members of the protocol.
     case json
     /// A GeoJSON FeatureCollection (RFC 7946), with all members of the protocol.
     case geojson
-    /// GPX 1.1: the points as a track.
+    /// GPX 1.1: the points as one track.
     case gpx
-    /// KML 2.2 with Google's `gx:Track`.
+    /// KML 2.2: the points as a track, in Google's `gx:Track`.
     case kml
-    /// CSV (RFC 4180) with a header.
+    /// CSV (RFC 4180): a header line, then one record for each point.
     case csv
-    /// OGC Moving Features JSON 1.0.
+    /// OGC Moving Features JSON 1.0: the points as moving points.
     case mfjson
 }

@@ -5,11 +5,13 @@ public import TrackingCore
 public struct TrackContinuity: Sendable {
     /// The result of comparing a point with the previous one: whether records between them are missing.
     public enum Step: Hashable, Sendable {
-        /// No record is missing between the two points: their numbers are consecutive, or there is no previous point.
+        /// No record is missing between the two points: their numbers are consecutive, or there is no previous point to
+        /// compare with.
         case next
-        /// The history has every record between the two points, or a point has no number, so that nothing can be
-        /// proved. The records between are trips, events, or points that the query did not select. `since` is the time
-        /// of the previous point.
+        /// No record is known to be missing between the two points, although their numbers are not consecutive. The
+        /// history has every record between them: trips, events, or points that the query did not select. Also used for
+        /// a point without a number, for which nothing can be proved. `since` is the time of the previous point; for a
+        /// point with a number, of the previous one with a number.
         case passedOver(since: UnixTime)
         /// A record between the two points is missing in the history. Also used when the point is of another stream
         /// than the previous numbered point, because missing records cannot be excluded then.
@@ -18,7 +20,7 @@ public struct TrackContinuity: Sendable {
 
     private let coverage: [StreamID: StreamCoverage]
     private var last: (stream: StreamID, seq: UInt64, time: UnixTime)?
-    /// The time of the previous point, numbered or not.
+    /// The time of the previous point, with or without a number; `nil` before the first point.
     private var lastTime: UnixTime?
 
     /// Makes a detector for a history.

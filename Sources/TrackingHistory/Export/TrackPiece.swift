@@ -18,10 +18,10 @@ struct TrackPiece: Sendable {
         return self.points
     }
 
-    /// Ends the track and returns its remaining points; `nil` when all points were returned before.
+    /// Ends the track, and returns its points that were not returned before; `nil` when there are none.
     ///
-    /// - Parameter hasGiven: `true` when earlier pieces of this track were returned. The first remaining point was then
-    ///   the last point of the earlier piece, and alone it is not returned.
+    /// - Parameter hasGiven: `true` when an earlier piece of this track was returned. The remaining points then begin
+    ///   with the last point of that piece. If no other point remains, the result is `nil`.
     mutating func finish(hasGiven: Bool) -> [Location]? {
         defer { self.points = [] }
         return self.points.count > (hasGiven ? 1 : 0) ? self.points : nil

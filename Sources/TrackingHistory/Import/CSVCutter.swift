@@ -1,7 +1,7 @@
 /// Splits CSV (RFC 4180) into records. The bytes may arrive in pieces of any size. A quoted field may contain line
 /// ends. A quotation mark inside a field that does not begin with one is an ordinary character.
 struct CSVCutter: Sendable {
-    /// A record of the file.
+    /// A record of a CSV file: its fields, or the report that the record is too long.
     enum Record: Hashable, Sendable {
         /// The fields of a record and the number of its first line. Empty lines are not records.
         case fields([String], line: Int)
@@ -10,7 +10,7 @@ struct CSVCutter: Sendable {
         case tooLong(line: Int)
     }
 
-    /// The maximum number of bytes of a record: 128 KB.
+    /// The maximum number of bytes of a CSV record: 128 KB. Longer records are dropped.
     static let limit = 131_072
 
     /// The character that separates fields; `nil` until the first line is complete, from which it is determined.
@@ -21,12 +21,12 @@ struct CSVCutter: Sendable {
     private var line = 1
     private var startLine = 1
     private var isQuoted = false
-    /// `true` when the last byte of a quoted field was a quotation mark. The next byte decides its meaning: with
-    /// another quotation mark it stands for one, otherwise it ends the field.
+    /// `true` when the last byte inside a quoted field was a quotation mark, whose meaning depends on the next byte. If
+    /// the next byte is another quotation mark, both stand for one in the text. Otherwise the first one ends the field.
     private var isQuoteOpen = false
     private var isSkipping = false
     private var followsReturn = false
-    /// The bytes of the first line, until the separator is known.
+    /// The bytes of the first line of the file, until the separator is known.
     private var head: [UInt8] = []
 
     mutating func append(_ bytes: ArraySlice<UInt8>) -> [Record] {
@@ -35,7 +35,8 @@ struct CSVCutter: Sendable {
         return records
     }
 
-    /// Returns the last record when the file ends without a line end.
+    /// Ends the file. Returns the last record if the file ends without a line end. A record that ends inside a quoted
+    /// field is returned as too long.
     mutating func finish() -> [Record] {
         var records: [Record] = []
         let isUnfinished = self.isQuoted && !self.isQuoteOpen

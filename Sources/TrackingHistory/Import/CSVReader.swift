@@ -7,7 +7,7 @@ struct CSVReader: RecordingDecoder {
     private var cutter = CSVCutter()
     private var columns: [String] = []
 
-    /// The maximum number of columns.
+    /// The maximum number of columns of a CSV file. A file with more columns is rejected.
     static let maximumColumns = 256
 
     mutating func append(_ bytes: ArraySlice<UInt8>) -> [SourceEvent] {

@@ -9,13 +9,13 @@ public import TrackingCore
 /// A publisher's record number (`seq`) and stream id in the file are ignored. Therefore only trackable, time and
 /// position identify a point, and reading a file twice gives the same points.
 public struct HistoryReader: Sendable {
-    /// A format that can be read.
+    /// A file format whose points a history reader can read.
     public enum Format: String, Hashable, Sendable, CaseIterable {
         /// GPX 1.0 and 1.1: the track points.
         case gpx
         /// GeoJSON: a sequence of FeatureCollections and Features.
         case geojson
-        /// CSV with a header.
+        /// CSV with a header line that names the columns.
         case csv
         /// A `.rec` file of the OwnTracks Recorder.
         case owntracks
@@ -50,8 +50,8 @@ public struct HistoryReader: Sendable {
             }
     }
 
-    /// The error because of which reading stopped: the file does not have the expected format. `nil` while there is
-    /// none. Points before the error were returned.
+    /// The error because of which reading stopped, for example because the file does not have the expected format.
+    /// `nil` while there is none. Points before the error were returned.
     public var failure: TrackingError? { self.decoder.failure }
 
     /// Reads further bytes of the file. Returns an event for each point that they complete, and for each invalid one.

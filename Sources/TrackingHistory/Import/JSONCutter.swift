@@ -6,13 +6,14 @@
 /// or a bracket in an impossible position, ends the current object as broken, and the next object begins. So a damaged
 /// line affects little more than itself. A value above ``limit`` bytes is dropped.
 struct JSONCutter: Sendable {
-    /// An item that the cutter found, with the number of its first line in the input.
+    /// An item that the cutter found. `line` is the number of the line where the item begins. For ``brokenOff(line:)``,
+    /// it is the last line of the input.
     enum Piece: Hashable, Sendable {
         /// A value: an element of the list with this name, or a whole object that has no such list (`nil`).
         case value([UInt8], of: String?, line: Int)
-        /// The end of an object whose list elements were returned before.
+        /// The end of an object that has one of the lists. The elements of the list were returned before, as values.
         case emptied
-        /// A value above ``JSONCutter/limit`` bytes, which were dropped.
+        /// A value above ``JSONCutter/limit`` bytes. Its bytes were dropped.
         case tooLong(line: Int)
         /// Bytes outside of objects that are not white space, or a broken object. Reported once for each line.
         case notJSON(line: Int)
@@ -20,7 +21,7 @@ struct JSONCutter: Sendable {
         case brokenOff(line: Int)
     }
 
-    /// The maximum number of bytes of a value: 128 KB.
+    /// The maximum number of bytes of a value: 128 KB. Larger values are dropped.
     static let limit = 131_072
 
     private let lists: Set<String>

@@ -60,8 +60,8 @@ package enum OverlandPoint {
         "speed_accuracy": .accuracySpeed, "course_accuracy": .accuracyBearing, "battery_level": .battery,
     ]
 
-    /// Returns `true` for the name of a property that becomes a value of the point. Other properties are added to its
-    /// `extra`.
+    /// Returns `true` for the name of an Overland property that becomes a value of the point itself, such as the speed.
+    /// Other properties are added to the point's `extra`.
     private static func isKnown(_ name: String) -> Bool {
         self.names[name] != nil
             || ["altitude", "vertical_accuracy", "altitude_accuracy", "motion", "trip_id"].contains(name)

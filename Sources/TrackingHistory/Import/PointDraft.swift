@@ -1,16 +1,16 @@
 package import TrackingCore
 
 /// A point under construction from named values: CSV columns, GeoJSON properties or OwnTracks members. Values with
-/// unknown names become members of the point's `extra`, a JSON object of limited size. When they exceed that size, the
-/// largest are left out.
+/// unknown names become members of the point's `extra`, a JSON object of limited size, unless a value `extra` was
+/// given. When they exceed that size, the largest are left out.
 package struct PointDraft {
     /// The meaning of a named value, such as the altitude of the point.
     package enum Meaning: Sendable {
         case time, latitude, longitude, altitude, accuracyHorizontal, accuracyVertical, bearing, accuracyBearing
         case speed, accuracySpeed, kilometresPerHour, floor, battery, batteryPercent, mode, motion, tripID, source
         case extra
-        /// The value is ignored. It names a record in a publisher's log, or the reader gets it from another part of the
-        /// file.
+        /// The meaning of a value that is ignored. The value names a record in a publisher's log, or the reader gets it
+        /// from another part of the file.
         case nothing
     }
 
@@ -34,7 +34,8 @@ package struct PointDraft {
         return Dictionary(uniqueKeysWithValues: table.flatMap { meaning, names in names.map { ($0, meaning) } })
     }()
 
-    /// Returns the meaning of a name; `nil` when the name is unknown.
+    /// Returns the meaning of a value by its name, such as the name of a CSV column; `nil` when the name is unknown.
+    /// Capital letters, spaces, `_` and `-` do not matter.
     static func meaning(of name: String) -> Meaning? {
         self.names[name.lowercased().filter { $0 != "_" && $0 != "-" && $0 != " " }]
     }
@@ -44,7 +45,8 @@ package struct PointDraft {
     private var longitude: Double?
     private var isPlaceGiven = false
     private var rest = Location(coordinate: PointDraft.anywhere, time: UnixTime(0))
-    /// The values with unknown names, as JSON text, which become members of the point's `extra`.
+    /// The values with unknown names, as JSON text. They become members of the point's `extra`, unless a value `extra`
+    /// was given.
     private var unknown: [String: ArraySlice<UInt8>] = [:]
 
     // Latitude and longitude are in range.
@@ -178,8 +180,8 @@ package struct PointDraft {
         return value.object == nil ? nil : source.map { Array($0) } ?? value.json
     }
 
-    /// Returns a battery charge as a fraction if it was given in percent: a number above 1 and up to 100 is divided by
-    /// a hundred. `nil` for other numbers, which may be fractions already.
+    /// Returns a battery charge in percent as a fraction: a number above 1 and up to 100, divided by a hundred. `nil`
+    /// for other numbers, which may be fractions already.
     private static func percentage(_ value: JSONValue) -> Double? {
         value.lenientNumber.flatMap { $0 > 1 && $0 <= 100 ? $0 / 100 : nil }
     }

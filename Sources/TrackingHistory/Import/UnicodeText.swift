@@ -35,7 +35,7 @@ struct UnicodeText: Sendable {
         return Array(String(decoding: units, as: UTF16.self).utf8)[...]
     }
 
-    /// Ends the file, and returns the bytes that were not converted, unchanged.
+    /// Ends the file, and returns the remaining bytes that could not be converted, unchanged.
     mutating func finish() -> ArraySlice<UInt8> {
         defer { self.rest = [] }
         return self.rest[...]

@@ -3,10 +3,10 @@ public import TrackingCore
 
 /// An area between two meridians and two parallels, edges included.
 public struct BoundingBox: Hashable, Sendable {
-    /// The south-west corner. When its longitude is greater than that of the other corner, the box crosses the
-    /// antimeridian.
+    /// The south-west corner of the box. When its longitude is greater than that of the north-east corner, the box
+    /// crosses the antimeridian.
     public let southWest: Coordinate
-    /// The north-east corner.
+    /// The north-east corner of the box.
     public let northEast: Coordinate
 
     /// Makes a box; returns `nil` when its southern edge is north of its northern edge.
@@ -60,7 +60,7 @@ public struct BoundingBox: Hashable, Sendable {
 }
 
 extension GeoBox {
-    /// Parses `WEST,SOUTH,EAST,NORTH` in degrees, like ``BoundingBox/init(parsing:)``.
+    /// Creates a box from a text `WEST,SOUTH,EAST,NORTH` in degrees, like ``BoundingBox/init(parsing:)``.
     ///
     /// - Throws: `TrackingError.Code.invalidConfiguration` that names the violated rule.
     public init(parsing text: String) throws(TrackingError) {
@@ -117,8 +117,8 @@ public struct Surroundings: Hashable, Sendable {
     /// Returns `true` when the area contains a coordinate.
     public func contains(_ place: Coordinate) -> Bool { place.distance(to: self.center) <= self.radius }
 
-    /// The box around the whole area. A database with an index of coordinates is searched with it before the exact
-    /// distances are compared.
+    /// A box that contains the whole circular area, and little more. A database with an index of coordinates is
+    /// searched with this box before the exact distances are compared.
     public var boundingBox: BoundingBox {
         let angle = self.radius.value / Coordinate.meanEarthRadius.value * 180 / .pi
         // The box is enlarged by a millionth of a degree, so that rounding does not exclude its edge.
@@ -145,7 +145,7 @@ public struct Surroundings: Hashable, Sendable {
     }
 }
 
-/// Returns the numbers between commas; `nil` for each part that is not a number.
+/// Returns the numbers of a text that are separated by commas; `nil` for each part that is not a number.
 private func decimals(_ text: String) -> [Double?] {
     text.split(separator: ",", omittingEmptySubsequences: false).map { Double(decimal: $0.filter { $0 != " " }) }
 }

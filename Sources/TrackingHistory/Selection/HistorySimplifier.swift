@@ -15,12 +15,12 @@ public import TrackingCore
 /// At an interruption of the track (``interrupt()``), the points on both sides remain, and no distance is measured
 /// across it. When there are more such points than the maximum, the shortest interruptions are closed first.
 public struct HistorySimplifier: Sendable {
-    /// The largest number of points that remain.
+    /// The largest number of points of the simplified track, 2 to 1,000,000.
     public let maximumPoints: Int
-    /// The number of points that were appended.
+    /// The number of points that were appended to the simplifier, including the dropped ones.
     public private(set) var count = 0
-    /// An upper bound of the error, in metres: at its time, no dropped point was further from the simplified track. 0
-    /// when no point was dropped.
+    /// An upper bound of the simplification's error, in metres. It is the largest possible distance between a dropped
+    /// point and the place of the simplified track at the time of that point. 0 when no point was dropped.
     public private(set) var bound: Meters = 0
 
     /// A remaining point, with the indices in `nodes` of the remaining points before and after it; -1 for none.
@@ -28,8 +28,8 @@ public struct HistorySimplifier: Sendable {
         var point: Location
         var previous: Int
         var next: Int
-        /// The greatest priority of the dropped neighbours of this point, in metres. It is added to the point's own
-        /// distance.
+        /// The greatest priority of the dropped neighbours of this point, in metres. The priority of the point is this
+        /// value plus the point's own distance from the track.
         var inherited = 0.0
         /// `true` when the track is interrupted before this point.
         var beginsPiece: Bool
@@ -85,7 +85,7 @@ public struct HistorySimplifier: Sendable {
         if self.count > self.maximumPoints { self.dropLeast() }
     }
 
-    /// The number of points in memory. Tests compare it with the maximum.
+    /// The number of points that the simplifier holds in memory. Tests compare it with the maximum.
     var heldPoints: Int { self.nodes.count }
 
     /// The points of the simplified track, in order.
@@ -151,8 +151,9 @@ public struct HistorySimplifier: Sendable {
         self.heap.set(slot, to: .init(priority: node.inherited + distance, number: node.number))
     }
 
-    /// Returns the distance in metres between `point` and the position at its time of something that moves evenly from
-    /// `start` to `end`.
+    /// Returns the distance in metres by which `point` deviates from an even movement from `start` to `end`, measured
+    /// at the time of `point`. For movements that are too long for an exact measurement, returns half the Earth's
+    /// circumference.
     static func distance(of point: Location, from start: Location, to end: Location) -> Double {
         let place = point.coordinate
         let lengths = (

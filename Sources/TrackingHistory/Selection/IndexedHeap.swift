@@ -1,7 +1,7 @@
 /// A binary heap of slots, the numbers 0 ..< `capacity`. Each slot in the heap has a key, which can change later. The
 /// slot with the least key is found at once; inserting, changing and removing cost O(log n).
 struct IndexedHeap: Sendable {
-    /// The key by which slots are ordered: the priority first, and the number for equal priorities.
+    /// The key by which the heap orders its slots: by priority, and for equal priorities by number.
     struct Key: Comparable, Sendable {
         var priority: Double
         var number: Int

@@ -17,7 +17,8 @@ public struct DetectedTrip: Hashable, Sendable {
     /// The greatest speed computed from positions, in metres a second. It is computed between points that are at least
     /// ``speedStretch`` seconds apart.
     private var measuredSpeed = 0.0
-    /// The first of the two points between which the next speed is computed.
+    /// The point from which the current measurement of speed starts. The measurement ends at the first point that is at
+    /// least ``speedStretch`` seconds later.
     private var stretchStart: Location
 
     /// The minimum time between two points from which a speed is computed, in seconds. Over a shorter time, the

@@ -25,7 +25,7 @@ public struct TripDetector: Sendable {
         /// The greatest accuracy radius in metres of a point that is not ignored, > 0.
         public var maximumAccuracy: Meters = 200
 
-        /// Makes rules with the default thresholds.
+        /// Makes rules for the detection of trips and stops with the default thresholds.
         public init() {}
     }
 
@@ -52,13 +52,13 @@ public struct TripDetector: Sendable {
         case stopped(DetectedStop)
     }
 
-    /// The thresholds of the detection.
+    /// The thresholds by which the detector recognizes trips and stops.
     public let rules: Rules
     private var state = State.unknown
     private var lastPoint: Location?
 
     /// The minimum time between two stored points at which a stop may have begun, as a fraction of
-    /// ``Rules/stopDuration``. It limits the number of these points.
+    /// ``Rules/stopDuration``. The minimum limits the number of stored points.
     private static let candidateShare = 1.0 / 180
 
     /// Makes a detector to which no point was appended yet.
@@ -93,7 +93,8 @@ public struct TripDetector: Sendable {
         }
     }
 
-    /// Ends the history and returns the current trip or stop. Points appended later begin new ones.
+    /// Ends the history, and returns the trip or stop that is in progress. A trip that never left the radius of a stop
+    /// around its start is not returned. Points appended later begin new trips and stops.
     public mutating func finish() -> [Finding] {
         defer { self.state = .unknown }
         switch self.state {
