@@ -101,7 +101,7 @@ final class LogRows {
         return (attributes?[.size] as? NSNumber)?.intValue ?? 0
     }
 
-    /// Calls `body` with each row that was found.
+    /// Calls `body` with each row that was found. Of several versions of a row, the newest comes first.
     func forEach(_ body: (LogRow) throws -> Void) throws {
         // The newest pages are read first, because the first of two versions of a row counts.
         for frame in (0..<self.frames).reversed() { try self.scan(self.page(frame: frame), body) }

@@ -21,8 +21,8 @@ struct OrphanedRecords {
     /// The number of orphaned records.
     var count: Int { self.seqs.values.reduce(0) { $0 + $1.count } }
 
-    /// Adds a stream that the mark of an ingested record names. Records of this stream can be recognized by their
-    /// checksum.
+    /// Adds a stream that the mark of an ingested record names, so that records of this stream can be recognized by
+    /// their checksum.
     mutating func expect(_ id: StreamID) {
         if self.sums[id] == nil { self.sums[id] = RecordChecksum(id) }
     }

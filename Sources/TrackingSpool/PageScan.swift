@@ -3,7 +3,7 @@ enum ScannedValue: Hashable {
     case null
     case integer(Int64)
     case number(Double)
-    /// A text or a blob.
+    /// The bytes of a text or a blob.
     case bytes([UInt8])
 
     var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
@@ -23,7 +23,8 @@ enum ScannedValue: Hashable {
 /// the page's bytes are, nothing outside of the page is read. Parts that are not valid are skipped.
 struct PageScan {
     let page: [UInt8]
-    /// Returns the content of another page by its number, for rows that are larger than this page.
+    /// A function that returns the content of another page by its number, for rows that are larger than this page;
+    /// `nil` if that page does not exist.
     let overflow: (UInt32) -> [UInt8]?
 
     /// The maximum number of bytes of a row that is read. Longer rows are skipped.

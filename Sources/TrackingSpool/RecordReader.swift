@@ -31,6 +31,7 @@ struct RecordReader {
     }
 
     /// Adds the record of a row with the columns seq, time, kind, trip, payload and checksum. A damaged row is skipped.
+    /// If the record exceeds the limits of the read, only its number is stored, in ``excess``.
     mutating func take(_ row: DirectStatement) {
         let payload = row.buffer(4, isText: false)
         guard let kind = UInt8(exactly: row.integer(2)).flatMap(SpoolRecord.Kind.init),

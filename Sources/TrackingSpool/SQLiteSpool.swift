@@ -16,7 +16,7 @@ public final class SQLiteSpool: SpoolStorage {
         case normal
     }
 
-    /// The path of the file.
+    /// The path of the log's file.
     public let path: String
     private let durability: Durability
     private let checkedSize: Int64
@@ -40,7 +40,7 @@ public final class SQLiteSpool: SpoolStorage {
         var lastReading: ContinuousClock.Instant?
     }
 
-    /// One call of the log, to be performed on the log's thread.
+    /// One call of a method of the log, to be performed on the log's thread.
     private struct Job: Sendable {
         enum Kind: Hashable {
             /// A job that opens, closes or reads. It runs alone.
@@ -50,7 +50,8 @@ public final class SQLiteSpool: SpoolStorage {
         }
 
         var kind: Kind
-        /// Performs the job. Returns a closure that resumes the caller, to be called once the transaction is committed.
+        /// The closure that performs the job. It returns a second closure, which resumes the caller and is called once
+        /// the transaction is committed.
         var run: @Sendable (inout SpoolFile?) throws -> @Sendable () -> Void
         var fail: @Sendable (SpoolFile?, TrackingError) -> Void
     }
@@ -190,7 +191,8 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
-    /// Deletes quarantined records. See ``SpoolStorage/dropQuarantined(_:)``.
+    /// Deletes the quarantined records with the given places (row ids), or all of them if `nil` is given. Returns the
+    /// number of deleted records. See ``SpoolStorage/dropQuarantined(_:)``.
     public func dropQuarantined(_ places: [Int64]?) async throws(TrackingError) -> Int {
         try await self.performOpen(.write(count: places?.count ?? 1, isDurable: true)) { file, db in
             try file.dropQuarantined(places, db)
@@ -232,7 +234,7 @@ public final class SQLiteSpool: SpoolStorage {
         try await self.performOpen(.alone) { file, _ in try file.erase(trackable, before: time) }
     }
 
-    /// Returns the number of rows in the file whose records were removed from the log and that are not deleted yet.
+    /// Returns the number of rows in the log's file that belong to removed records and are not deleted yet.
     package func rowsToSweep() async throws(TrackingError) -> Int {
         try await self.performOpen(.alone) { file, _ in file.book.unswept }
     }

@@ -11,8 +11,8 @@ struct SpoolBook {
         let sum: RecordChecksum
         var stored = SeqSet()
         var last: UInt64 = 0
-        /// The lowest number that counts in this stream. All records with lower numbers were removed, but their rows
-        /// may still be in the file.
+        /// The lowest number that counts in this stream. All records with lower numbers were removed from the log, but
+        /// their rows may still be in the file.
         var floor: UInt64 = 1
         /// The number of rows of removed records below ``floor`` that are not deleted yet.
         var unswept = 0
@@ -80,8 +80,7 @@ struct SpoolBook {
         return stream
     }
 
-    /// Ends all streams of one trackable. Streams of other trackables are not changed, so that their rows need not be
-    /// written again.
+    /// Ends all streams of one trackable. Other streams are not changed, so that their rows need not be written again.
     private mutating func end(_ trackable: TrackableID) {
         for place in self.streams.indices
         where !self.streams[place].isEnded && self.streams[place].trackable == trackable {
@@ -141,8 +140,10 @@ struct SpoolBook {
         self.unswept += count
     }
 
-    /// Subtracts the payload bytes of removed records from the size of a stream. These are the rows below the stream's
-    /// ``Stream/floor``.
+    /// Subtracts the payload bytes of removed records from the size of a stream.
+    ///
+    /// - Parameter bytes: The number of payload bytes of all rows below the stream's ``Stream/floor`` that the size
+    ///   still included.
     mutating func weighed(_ bytes: Int, of id: StreamID) {
         guard let place = self.places[id] else { return }
         self.streams[place].bytes -= bytes

@@ -5,8 +5,8 @@ import TrackingSQLite
 /// The marks in the log's file. A mark (``RecordMark``) identifies an ingested record by its time and a digest of its
 /// content. A record that is received again is recognized by its mark. All methods run inside a transaction.
 extension SpoolFile {
-    /// The time in seconds that the oldest mark must be past its expiry before expired marks are deleted: one day.
-    /// Expired marks are therefore searched for at most once a day.
+    /// The time by which the oldest mark must have exceeded its maximum age before expired marks are deleted, in
+    /// seconds: one day. Expired marks are therefore searched for at most once a day.
     private static let markPause: Int64 = 86_400
     /// The maximum number of expired marks of ingested records that one transaction deletes.
     private static let marksLetGo = 100_000

@@ -135,8 +135,8 @@ extension SpoolFile {
         return stream.sum.value(of: record) == UInt64(bitPattern: row.integer(first + 5)) ? record : nil
     }
 
-    /// Removes records of a stream. The lowest records are removed by raising the lowest number that counts; their rows
-    /// are deleted later. The rows of other records are deleted at once.
+    /// Removes records of a stream. For the lowest records, only the stream's floor, the lowest number that counts, is
+    /// raised; their rows are deleted later. The rows of other records are deleted at once.
     func remove(_ seqs: SeqSet, of id: StreamID, _ db: Database) throws {
         guard let stream = self.book[id] else { return }
         var above = seqs.intersection(stream.stored)
@@ -201,7 +201,7 @@ extension SpoolFile {
 
 /// The enforcement of the log's limits, and the number and size of its records.
 extension SpoolFile {
-    /// The maximum number of records that one transaction drops.
+    /// The maximum number of rows that one transaction deletes to enforce the log's limits.
     static let trimmedAtOnce = 10_000
 
     /// Drops the oldest records, in the order in which they were appended, if the log exceeds its limits. Deletes at
@@ -228,7 +228,7 @@ extension SpoolFile {
     }
 
     /// Returns the oldest rows that must be deleted to comply with the log's limits. Rows of removed records are
-    /// deleted with the dropped record before them.
+    /// deleted as well if all rows before them are deleted.
     ///
     /// - Returns: The rows, and the place (row id) of the last of them; 0 for none.
     private func cut(
@@ -260,8 +260,8 @@ extension SpoolFile {
         return (rows[..<cut.rows], cut.place)
     }
 
-    /// Returns `true` if the next record with a known age must be dropped. Records of unknown age before it are
-    /// skipped.
+    /// Returns `true` if the log's limits require that the next record with a known age is dropped. Records of unknown
+    /// age before it are skipped.
     private func nextGoes(_ rows: DirectStatement, _ trimming: inout SpoolTrimming) throws -> Bool {
         while try rows.step() {
             let floor = self.book.stream(number: rows.integer(1))?.floor ?? 0

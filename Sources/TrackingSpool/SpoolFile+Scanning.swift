@@ -2,7 +2,7 @@ import GRDB
 import TrackingCore
 import TrackingSQLite
 
-/// The reading of records that a damaged index does not lead to.
+/// The reading of records without the index of the log, when the index is damaged and does not lead to all records.
 extension SpoolFile {
     /// Reads records of a stream until a limit is reached. Records that are not found through the index are searched
     /// for in the whole table. Records that are not found there either are lost, and are removed from the log.

@@ -59,7 +59,7 @@ final class SpoolFile {
         if !isOrderly { try self.transaction(isDurable: true) { _ in } }
     }
 
-    /// Runs `body` with the database. `body` may call this method again.
+    /// Runs `body` with exclusive access to the log's database. `body` may call this method again.
     func use<Value>(_ body: (Database) throws -> Value) throws -> Value {
         if let inUse = self.inUse { return try body(inUse) }
         return try self.connection.writeWithoutTransaction { db in
@@ -106,7 +106,8 @@ final class SpoolFile {
         return true
     }
 
-    /// Returns `true` if there is room for `growth` bytes, and still enough room afterwards to remove records.
+    /// Returns `true` if there is room for `growth` bytes and, besides, for the later removal of records. This is so
+    /// if the reserve file exists or can be made, or if the log's file has enough unused pages.
     private func hasRoom(for growth: Int, _ db: Database) throws -> Bool {
         if self.reserve.hold() { return true }
         let free = try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
@@ -157,7 +158,7 @@ final class SpoolFile {
     /// next time.
     func noteDamage() { SpoolOpening.wantSalvage(of: self.connection.path) }
 
-    /// Writes the rows of all changed streams, and closes the file.
+    /// Writes the rows of all streams, moves the content of the write-ahead log into the file, and closes the file.
     func close() throws {
         self.book.update { _ in }
         try self.transaction(isDurable: true) { _ in }
@@ -299,7 +300,7 @@ private struct StreamTally {
         self.floor = Int64(clamping: stream.floor)
     }
 
-    /// Adds the next row of the index.
+    /// Counts the next row of the log's index.
     ///
     /// - Returns: `false` if the row cannot follow the previous one, so that the index must be damaged.
     mutating func add(_ seq: Int64, size: Int64) -> Bool {

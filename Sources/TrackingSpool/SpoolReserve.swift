@@ -12,7 +12,7 @@ struct SpoolReserve {
 
     init(path: String) { self.path = path }
 
-    /// Reserves the room, unless it is reserved already.
+    /// Makes the file that reserves room on the disk, unless it exists already.
     ///
     /// - Returns: `true` if the room is reserved now; `false` if the disk is too full.
     mutating func hold() -> Bool {
@@ -30,7 +30,7 @@ struct SpoolReserve {
         return isThere
     }
 
-    /// Removes the file, so that its room can be used.
+    /// Removes the file that reserves room on the disk, so that the log can use the room.
     mutating func release() {
         unlink(self.path)
         self.isHeld = false

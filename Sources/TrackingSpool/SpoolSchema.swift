@@ -147,7 +147,7 @@ struct StoredMark: Hashable {
 }
 
 extension QuarantinedRecord {
-    /// The checksum over all columns of the quarantined record's row.
+    /// The checksum of the quarantined record's row, over all columns except the place (row id).
     var checksum: Int64 {
         var sum = FNV1a()
         sum.add(number: self.entry.record.checksum(in: self.entry.stream))

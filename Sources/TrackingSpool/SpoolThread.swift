@@ -9,10 +9,10 @@ final class SpoolThread: TaskExecutor {
         self.queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 
-    /// Runs `body` on the thread after everything that was enqueued before.
+    /// Runs `body` on the log's thread, after everything that was enqueued before.
     func async(_ body: @escaping @Sendable () -> Void) { self.queue.async(execute: body) }
 
-    /// Runs `body` on the thread after `wait`.
+    /// Runs `body` on the log's thread once the duration `wait` has passed.
     func async(after wait: Duration, _ body: @escaping @Sendable () -> Void) {
         let (seconds, attoseconds) = wait.components
         self.queue.asyncAfter(deadline: .now() + Double(seconds) + Double(attoseconds) / 1e18, execute: body)

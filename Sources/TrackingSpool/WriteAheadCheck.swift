@@ -39,8 +39,9 @@ enum WriteAheadCheck {
         return false
     }
 
-    /// Returns `true` if a frame belongs to the current content of the write-ahead log, not to overwritten older
-    /// content. One of its two salts must agree with the header's, because damage rarely changes both.
+    /// Returns `true` if a frame (one page in the write-ahead log) belongs to the log's current content, not to
+    /// overwritten older content. One of the frame's two salts must agree with the header's, because damage rarely
+    /// changes both.
     private static func isOfThisRound(_ found: ArraySlice<UInt8>, _ salts: ArraySlice<UInt8>) -> Bool {
         found.prefix(4) == salts.prefix(4) || found.suffix(4) == salts.suffix(4)
     }
@@ -49,7 +50,7 @@ enum WriteAheadCheck {
         bytes.reduce(0) { $0 << 8 | UInt64($1) } == UInt64(sum.first) << 32 | UInt64(sum.second)
     }
 
-    /// The checksum that the format of SQLite's write-ahead log defines.
+    /// A running checksum over bytes, as the format of SQLite's write-ahead log defines it.
     private struct Sum {
         let isBigEndian: Bool
         var first: UInt32 = 0
