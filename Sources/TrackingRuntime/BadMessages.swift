@@ -12,7 +12,7 @@ package final class BadMessages: Sendable {
     private let state = Mutex(State())
     private let logger: Logger
 
-    /// Creates a counter at zero.
+    /// Creates a counter of invalid messages that begins at zero and logs to `logger`.
     package init(logger: Logger) { self.logger = logger }
 
     /// The number of received messages that could not be read.

@@ -23,7 +23,7 @@ public struct BoundedBuffer<Element: Sendable>: Sendable {
     /// The greatest number of elements in the buffer since it was last empty.
     @usableFromInline var peak = 0
 
-    /// The number of bytes of all waiting elements.
+    /// The number of bytes of all elements that wait in the buffer.
     @inlinable
     public var bytes: Int { self.total }
 
@@ -38,7 +38,7 @@ public struct BoundedBuffer<Element: Sendable>: Sendable {
         self.maximumBytes = bytes
     }
 
-    /// The number of elements that wait.
+    /// The number of elements that wait in the buffer.
     @inlinable
     public var count: Int { self.entries.count }
 

@@ -22,7 +22,7 @@ public final class Broadcast<Element: Sendable>: Sendable {
         @usableFromInline var next = 0
         @usableFromInline var lost = 0
         @usableFromInline var isFinished = false
-        /// The continuations of the senders that wait in ``Broadcast/caughtUp()``.
+        /// The receipts of the senders that wait in ``Broadcast/caughtUp()``. To resume a receipt wakes its sender.
         @usableFromInline var waiting: [Receipt] = []
 
         @inlinable
@@ -123,7 +123,8 @@ public final class Broadcast<Element: Sendable>: Sendable {
     }
 }
 
-/// The limit for one listener. A listener is behind while more elements or more bytes wait for it.
+/// The limit by which a listener counts as behind: the number of waiting elements, and the number of their bytes. A
+/// listener is behind if it exceeds one of them. A single waiting element never counts.
 @usableFromInline
 struct ListenerLimit: Sendable {
     @usableFromInline let count: Int

@@ -10,17 +10,17 @@ package struct DeviceClock: Sendable {
     /// Creates access to the device's clocks. All instances read the same clocks.
     package init() {}
 
-    /// The time on the monotonic clock.
+    /// The present time on the device's monotonic clock.
     package static var now: MonotonicTime { MonotonicTime(Self.origin.duration(to: .now)) }
 
-    /// The time on the wall clock, as Unix time in seconds.
+    /// The present time on the device's wall clock, as Unix time in seconds.
     package static var wall: UnixTime {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return UnixTime(Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9)
     }
 
-    /// The time on both clocks, read together.
+    /// The present time on both clocks, monotonic and wall clock, read together.
     package var moment: Moment { Moment(now: Self.now, wall: Self.wall) }
 
     /// Sleeps until `deadline` on the monotonic clock. Returns early when the task is cancelled.

@@ -9,7 +9,7 @@ private import Synchronization
 package final class FileChanges: Sendable {
     private let sources: Mutex<[any DispatchSourceProtocol]>
 
-    /// Starts a watch.
+    /// Starts to watch a path for changes.
     ///
     /// - Parameters:
     ///   - path: The path to watch. The folder must exist; the file need not exist.
@@ -25,7 +25,7 @@ package final class FileChanges: Sendable {
 
     deinit { self.cancel() }
 
-    /// Ends the watch.
+    /// Ends the watch of the path. No further change is reported.
     package func cancel() {
         self.sources.withLock { sources in
             for source in sources { source.cancel() }

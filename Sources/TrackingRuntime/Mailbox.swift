@@ -9,7 +9,7 @@ public import TrackingCore
 public final class Mailbox<Event: Sendable>: Sendable {
     /// An event in the mailbox. Its receipt, if there is one, wakes a task that waits until the event is handled.
     public struct Envelope: Sendable {
-        /// The event.
+        /// The event that was posted to the mailbox.
         public let event: Event
         /// The receipt that the reader resumes once it has handled the event; `nil` if no task waits for that.
         public let receipt: Receipt?
@@ -57,13 +57,13 @@ public final class Mailbox<Event: Sendable>: Sendable {
     @inlinable
     public init() {}
 
-    /// Posts an event and returns at once.
+    /// Posts an event to the mailbox and returns at once, without waiting for the reader.
     @inlinable
     public func post(_ event: Event) {
         self.put(CollectionOfOne(Envelope(event: event, receipt: nil)))
     }
 
-    /// Posts an event and returns at once. The reader resumes `receipt` once it has handled the event.
+    /// Posts an event to the mailbox and returns at once. The reader resumes `receipt` once it has handled the event.
     @inlinable
     public func post(_ event: Event, receipt: Receipt) {
         self.put(CollectionOfOne(Envelope(event: event, receipt: receipt)))
@@ -125,7 +125,8 @@ public final class Mailbox<Event: Sendable>: Sendable {
         }
     }
 
-    /// Closes the mailbox: later events are ignored, and all waiting senders and the waiting reader resume.
+    /// Closes the mailbox. Later events are ignored, and events that wait are dropped. All waiting senders and the
+    /// waiting reader resume.
     public func close() {
         let (left, waiter) = self.state.withLock { state in
             state.isClosed = true
@@ -156,7 +157,8 @@ public final class Receipt: Sendable {
     /// Creates a receipt for an event that is not handled yet.
     public init() {}
 
-    /// Resumes the waiting task. Only the first call has an effect.
+    /// Resumes the task that waits for the receipt, or lets a later wait return at once. Only the first call has an
+    /// effect.
     public func resume() {
         let before = self.state.withLock { state in
             defer { state = .given }
@@ -204,7 +206,7 @@ public struct Inbox<Event: Sendable>: ~Copyable {
         return self.taken.popFirst()
     }
 
-    /// Closes the mailbox: later events are ignored, and all tasks that wait for the handling of an event resume.
+    /// Closes the mailbox. Later events are ignored, and all tasks that wait until their event is handled resume.
     @inlinable
     public consuming func close() {
         self.mailbox.close()

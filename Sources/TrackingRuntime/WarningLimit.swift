@@ -5,9 +5,10 @@ package import TrackingCore
 package struct WarningLimit<Kind: Hashable & Sendable>: Sendable {
     /// The decision whether a warning is logged.
     package enum Verdict: Hashable, Sendable {
-        /// Log the warning, and that `suppressed` warnings of its kind before it were not logged.
+        /// Log the warning. `suppressed` is the number of warnings of its kind before it that were not logged; log this
+        /// number too.
         case say(suppressed: Int)
-        /// Do not log the warning. It is counted.
+        /// Do not log the warning. It is counted as suppressed.
         case keepQuiet
     }
 
@@ -17,14 +18,14 @@ package struct WarningLimit<Kind: Hashable & Sendable>: Sendable {
         var last: MonotonicTime
     }
 
-    /// The number of warnings of a kind that are logged without a pause.
+    /// The number of warnings of a kind that are logged before the first pause: 10.
     package static var atOnce: Int { 10 }
-    /// The time after which another warning of a kind is logged, once the first ones were logged.
+    /// The time between two logged warnings of a kind, once the first ones were logged without a pause: 10 s.
     package static var interval: Duration { .seconds(10) }
 
     private var tallies: [Kind: Tally] = [:]
 
-    /// Creates a limit without warnings.
+    /// Creates a limit that has counted no warnings yet.
     package init() {}
 
     /// Counts a warning of a kind, and decides if it is logged.

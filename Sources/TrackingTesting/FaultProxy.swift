@@ -101,11 +101,12 @@ public final class FaultProxy: Sendable {
     /// Damages from earlier calls that were not used yet are discarded.
     public func damage(_ damages: [StreamDamage]) { self.state.withLock { $0.damages = damages[...] } }
 
-    /// The number of connections that the proxy has damaged, and the time of the last damage.
+    /// The number of connections of which the proxy has lost bytes on purpose, and the time at which the last of them
+    /// began to lose bytes.
     public struct Losses: Hashable, Sendable {
-        /// The number of damaged connections.
+        /// The number of connections of which the proxy has lost bytes on purpose.
         public var count = 0
-        /// The time at which the proxy last discarded bytes as a damage; `nil` before the first time.
+        /// The time at which the last damaged connection began to lose bytes; `nil` before the first one.
         public var last: ContinuousClock.Instant?
     }
 
@@ -153,8 +154,9 @@ private final class Pair: Sendable {
     let isSwallowed = Atomic<Bool>(false)
     private let client: Int32
     private let server: Int32
-    /// The number of running threads, each of which forwards one direction. The last thread to end closes both sockets.
-    /// No socket is closed earlier, because the system may reuse its number while a thread still uses it.
+    /// The number of threads of the pair that still run. Each of them forwards one direction. The last thread to end
+    /// closes both sockets. No socket is closed earlier, because the system may reuse its number while a thread still
+    /// uses it.
     private let pumps = Mutex(2)
 
     private let damage: StreamDamage?

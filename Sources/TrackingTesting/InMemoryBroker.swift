@@ -29,7 +29,8 @@ public final class InMemoryBroker: Sendable {
         Client(id: id, broker: self, will: will)
     }
 
-    /// Cuts a client's connection. Its will is published, and the client connects again at once.
+    /// Cuts the connection of the client with this id. The client's will is published, and the client connects again at
+    /// once.
     public func disconnect(_ id: ClientID) {
         let error = TrackingError(.connectionLost, "the connection was cut")
         let client = self.state.withLock { $0.end(id, reason: error, retry: .zero) }
@@ -67,7 +68,7 @@ extension InMemoryBroker {
             var known = -1
         }
 
-        /// The client id.
+        /// The client id with which this client connects to the in-memory broker.
         public let id: ClientID
         private let stream: AsyncStream<[TransportEvent]>
         private let continuation: AsyncStream<[TransportEvent]>.Continuation

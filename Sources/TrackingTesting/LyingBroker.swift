@@ -14,13 +14,13 @@ import TrackingRuntime
 public final class LyingBroker: Sendable {
     /// A step that the broker takes on a connection after it has sent the CONNACK.
     public enum Step: Hashable, Sendable {
-        /// Send these bytes to the client at once.
+        /// The broker sends these bytes to the client at once.
         case send([UInt8])
-        /// Send these bytes to the client one by one, each in a TCP segment of its own.
+        /// The broker sends these bytes to the client one by one, each in a TCP segment of its own.
         case sendByteByByte([UInt8])
-        /// Wait until the client sends more bytes.
+        /// The broker waits until the client sends more bytes.
         case receive
-        /// Close the connection. Without this step, the connection stays open until the client closes it.
+        /// The broker closes the connection. Without this step, the connection stays open until the client closes it.
         case close
     }
 

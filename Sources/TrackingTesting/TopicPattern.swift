@@ -1,6 +1,6 @@
 /// A topic filter of a subscription (MQTT 5, section 4.7; shared subscriptions, section 4.8).
 struct TopicPattern: Hashable {
-    /// The topic filter as it was given.
+    /// The text of the topic filter, as the client gave it.
     let text: String
     /// The name of the group of a shared subscription (`$share/NAME/…`); `nil` for an ordinary subscription.
     let group: Substring?

@@ -56,7 +56,7 @@ public enum TransportRule: String, CaseIterable, Sendable {
     /// The content type, response topic, correlation data and expiry of a message are transmitted with MQTT 5, and left
     /// out with MQTT 3.1.1.
     case propertiesTravel
-    /// A retained message is not delivered after its expiry.
+    /// With MQTT 5, a retained message is not delivered after its expiry. MQTT 3.1.1 has no expiry.
     case anExpiredMessageIsGone
 
     /// Checks that the transport and its broker follow this rule.

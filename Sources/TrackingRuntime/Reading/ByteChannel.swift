@@ -11,9 +11,9 @@ package final class ByteChannel {
         case bytes(ArraySlice<UInt8>)
         /// The input has ended.
         case end
-        /// Another task has signalled news, which the reading task must look at.
+        /// Another task has signalled news, to which the reading task must react before it reads on.
         case news
-        /// The deadline passed without input.
+        /// The deadline of the call passed without input.
         case quiet
     }
 
@@ -25,7 +25,7 @@ package final class ByteChannel {
     private let isOwned: Bool
     /// `true` for a regular file, which is always ready and cannot be waited for.
     private let isRegular: Bool
-    /// `true` for a socket. Writing to one whose peer is gone must not end the program with a signal.
+    /// `true` for a socket. Writing to a socket whose peer is gone must not end the program with a signal.
     private let isSocket: Bool
     private var buffer = [UInt8](repeating: 0, count: 65_536)
 
@@ -57,7 +57,7 @@ package final class ByteChannel {
         return ByteChannel(descriptor, name: name)
     }
 
-    /// Closes the file. Later calls are programming errors.
+    /// Closes the file, if the channel owns it. No other method of the channel may be called afterwards.
     package func close() {
         if self.isOwned, self.descriptor >= 0 { SystemLibrary.close(self.descriptor) }
         self.descriptor = -1
@@ -81,7 +81,8 @@ package final class ByteChannel {
         }
     }
 
-    /// Reads and discards the input until its end or until the task is cancelled. Does nothing for a regular file.
+    /// Reads and discards the input until it ends, another task signals news, or the task is cancelled. Then discards
+    /// the bytes that have already arrived. Does nothing for a regular file.
     package func discard() async {
         guard !self.isRegular else { return }
         while case .bytes? = try? await self.read() {}
@@ -96,9 +97,10 @@ package final class ByteChannel {
         }
     }
 
-    /// Writes all of `bytes`.
+    /// Writes all of `bytes`, and waits while the target accepts none.
     ///
-    /// - Throws: `inputUnreadable` for a write error, or when the bytes are not written within `limit`.
+    /// - Throws: `inputUnreadable` for a write error, or when the bytes are not written within `limit`; `stopped` when
+    ///   the task was cancelled.
     package func write(_ bytes: [UInt8], within limit: Duration = .seconds(5)) async throws(TrackingError) {
         let deadline = DeviceClock.now.advanced(by: limit)
         var rest = bytes[...]

@@ -33,7 +33,7 @@ package final class Poller: Sendable {
     private struct State {
         var entries: [UInt64: Entry] = [:]
         var lastID: UInt64 = 0
-        /// The two ends of the pipe that interrupts `poll`; `nil` until the thread runs.
+        /// The two ends of the pipe that interrupts the system call `poll`; `nil` until the poller's thread runs.
         var pipe: (read: Int32, write: Int32)?
     }
 
@@ -54,8 +54,8 @@ package final class Poller: Sendable {
         return id
     }
 
-    /// Cancels the wait with this number, and returns at once. The poller's thread may use the descriptor for a moment
-    /// longer.
+    /// Cancels the wait with the number that ``arm(_:_:)`` returned, and returns at once. The poller's thread may use
+    /// the descriptor for a moment longer.
     package func disarm(_ id: UInt64) {
         if self.state.withLock({ $0.entries.removeValue(forKey: id) }) != nil { self.interrupt() }
     }

@@ -6,13 +6,13 @@ package struct Wake: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// The file can be read or written.
+    /// The reason that the awaited file or socket can be read or written.
     package static let ready = Wake(rawValue: 1)
-    /// Another task signalled that there is news for the waiting task.
+    /// The reason that another task signalled news for the waiting task.
     package static let news = Wake(rawValue: 2)
-    /// The deadline has passed.
+    /// The reason that the deadline of the wait has passed.
     package static let deadline = Wake(rawValue: 4)
-    /// The task was cancelled.
+    /// The reason that the waiting task was cancelled.
     package static let cancelled = Wake(rawValue: 8)
 }
 
@@ -39,10 +39,10 @@ package final class Waiter: Sendable {
         waiting?.0.resume(returning: waiting?.1 ?? [])
     }
 
-    /// Removes a stored signal that belongs to an earlier wait.
+    /// Removes a stored signal, because it belongs to an earlier wait.
     package func forget(_ wake: Wake) { self.state.withLock { $0.pending.subtract(wake) } }
 
-    /// Removes a stored signal.
+    /// Removes a stored signal, so that the next wait does not return because of it.
     ///
     /// - Returns: `true` if the signal was stored.
     package func take(_ wake: Wake) -> Bool {
