@@ -1,7 +1,7 @@
 public import FoundationEssentials
 public import TrackingCore
 
-/// The folder for the files that a program keeps between runs.
+/// The state folder: the folder for the files that a program keeps between its runs.
 public enum StateFolder {
     /// Returns the path of a file in the program's state folder, and creates the folder with access for its owner
     /// alone.

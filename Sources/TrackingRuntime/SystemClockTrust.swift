@@ -1,6 +1,6 @@
 private import SystemLibrary
 
-/// Reports the synchronisation of the device's clock, as the kernel knows it.
+/// Reads from the kernel if the device's clock is synchronised.
 package enum SystemClockTrust {
     /// `true` while the kernel reports its clock as synchronised, by NTP or by a GPS receiver (`adjtimex`).
     package static var isSynchronized: Bool {

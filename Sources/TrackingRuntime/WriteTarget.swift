@@ -3,15 +3,15 @@ private import SystemLibrary
 /// The kind of target to which an output path refers. Only a regular file can be replaced as a whole. To replace a
 /// pipe, a device or a link would destroy it.
 public enum WriteTarget: Hashable, Sendable {
-    /// A regular file at this path, or no file yet. The path is not a link.
+    /// A regular file at this path, or a path at which no file exists yet. The path is not a link.
     case file(String)
-    /// A descriptor of this program, such as `/dev/stdout` or `/dev/fd/63`.
+    /// A file descriptor that this program already has open, such as `/dev/stdout` or `/dev/fd/63`.
     case descriptor(Int32)
     case folder
     /// A pipe, a device or another target that accepts bytes without being replaced.
     case other
 
-    /// Determines the present target of a path, after following links.
+    /// Determines the target to which a path leads now, after following links.
     public init(_ path: String) {
         var path = path
         // The system itself follows as many links.

@@ -1,7 +1,7 @@
 import Foundation
 import TrackingCore
 
-/// A row of the tables in a device's log. The number of columns identifies the table.
+/// A decoded row of a table in a device's log. The number of columns identifies the table.
 enum LogRow {
     case stream(SpoolBook.Stream)
     case record(place: Int64, stream: Int64, SpoolRecord, checksum: UInt64)

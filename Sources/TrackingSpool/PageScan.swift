@@ -27,7 +27,7 @@ struct PageScan {
     /// `nil` if that page does not exist.
     let overflow: (UInt32) -> [UInt8]?
 
-    /// The maximum number of bytes of a row that is read. Longer rows are skipped.
+    /// The maximum number of bytes of a row that is read: 4 MB. Longer rows are skipped.
     private static let longestRow = 4 << 20
     private static let mostColumns = 16
 

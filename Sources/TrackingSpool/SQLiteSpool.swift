@@ -12,7 +12,7 @@ public final class SQLiteSpool: SpoolStorage {
     public enum Durability: Hashable, Sendable {
         /// A record survives a power cut once its append has returned.
         case full
-        /// A power cut may destroy the last records. The end of the program does not.
+        /// A power cut may destroy the records that were appended last. The end of the program destroys none.
         case normal
     }
 
@@ -43,7 +43,7 @@ public final class SQLiteSpool: SpoolStorage {
     /// One call of a method of the log, to be performed on the log's thread.
     private struct Job: Sendable {
         enum Kind: Hashable {
-            /// A job that opens, closes or reads. It runs alone.
+            /// A job that opens, closes, reads or erases. It runs alone, without other jobs in its transaction.
             case alone
             /// A job that writes `count` records and adds `growth` bytes. It runs in one transaction with others.
             case write(count: Int, isDurable: Bool, growth: Int = 0)
@@ -92,7 +92,7 @@ public final class SQLiteSpool: SpoolStorage {
         self.overwritesRemoved = overwritesRemoved
     }
 
-    /// The dedicated thread of the log. See ``SpoolStorage/executor``.
+    /// The dedicated thread of the log, as an executor of tasks. See ``SpoolStorage/executor``.
     public var executor: (any TaskExecutor)? { self.thread }
 
     /// Opens the log, or creates it if there is none. See ``SpoolStorage/open(now:)``.
@@ -325,7 +325,7 @@ extension SQLiteSpool {
         if added > 0 { _ = self.sweep(file, atMost: 2 * added) }
     }
 
-    /// Schedules the deletion of the rows of removed records.
+    /// Schedules the deletion of the rows of removed records, if there are many and it is not scheduled yet.
     private func sweepLater(_ file: SpoolFile?) {
         guard let file, file.book.unswept >= SpoolFile.sweptAtOnce else { return }
         let isDue = self.sweeping.withLock { sweeping in

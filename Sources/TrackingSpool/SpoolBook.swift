@@ -2,12 +2,12 @@ import TrackingCore
 
 /// An index in memory of the record numbers in a log's file. Most questions about the log need no read from the file.
 struct SpoolBook {
-    /// The numbers of the records of one stream, and the state of the stream.
+    /// The index of one stream: the numbers of its records, and the state of the stream.
     struct Stream {
         let number: Int64
         let id: StreamID
         let trackable: TrackableID
-        /// The checksum function for the rows of the stream's records.
+        /// The function that computes the checksums for the rows of the stream's records.
         let sum: RecordChecksum
         var stored = SeqSet()
         var last: UInt64 = 0
@@ -25,7 +25,7 @@ struct SpoolBook {
         var bytes = 0
         /// The lowest record number whose row is included in ``bytes``.
         var weighed: UInt64 = 1
-        /// `true` if the stream has changed since its row was written to the file.
+        /// `true` if the stream has changed since the stream's own row was last written to the file.
         var isDirty = true
 
         init(number: Int64, id: StreamID, trackable: TrackableID, isEnded: Bool = false) {
@@ -133,7 +133,7 @@ struct SpoolBook {
         self.found(unswept: seqs.count, of: id)
     }
 
-    /// Notes that the file has `count` more rows of removed records of a stream.
+    /// Notes that the file has `count` more rows that belong to removed records of a stream.
     mutating func found(unswept count: Int, of id: StreamID) {
         guard let place = self.places[id] else { return }
         self.streams[place].unswept += count

@@ -290,7 +290,7 @@ private struct StreamTally {
     private let floor: Int64
     private(set) var stored = SeqSet()
     private(set) var bytes: Int64 = 0
-    /// The number of rows whose records were removed.
+    /// The number of rows of the stream whose records were removed: those with numbers below the stream's floor.
     private(set) var unswept = 0
     private var last: Int64 = 0
     private var run: ClosedRange<UInt64>?

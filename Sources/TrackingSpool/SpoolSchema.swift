@@ -130,7 +130,7 @@ struct StoredMark: Hashable {
     /// The mark as bytes, beginning with the record's time. See ``RecordMark``.
     var key: [UInt8]
     var name: RecordName
-    /// The time at which the mark was added, in whole seconds of Unix time.
+    /// The time at which the mark was added to the log, in whole seconds of Unix time.
     var added: Int64
 
     var checksum: Int64 {

@@ -301,7 +301,8 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     }
 
     /// Passes each event to the subscriber's state machine and performs the machine's actions, until the connection is
-    /// closed for good. A lost connection does not end this method. The machine is a local variable, so that no other task can change it.
+    /// closed for good. A lost connection does not end this method. The machine is a local variable, so that no other
+    /// task can change it.
     private func decide(_ group: inout DiscardingTaskGroup) async {
         var machine = SubscriberStateMachine(
             configuration: self.configuration, seed: UInt64.random(in: .min ... .max))

@@ -68,7 +68,8 @@ public struct SubscriberConfiguration: MemberConfiguration, Hashable {
 public enum SubscriberState: String, Hashable, Sendable, CaseIterable {
     /// No publisher of the trackable is present, or this program is not connected, or it may not read the trackable.
     case offline = "OFFLINE"
-    /// A publisher of the trackable is present, and it has not been silent for too long.
+    /// A publisher of the trackable is present, and the time without a position has not exceeded the limit of
+    /// ``stale``.
     case online = "ONLINE"
     /// A publisher of the trackable is present, but no position has arrived for longer than the publisher's maximum
     /// silence plus two of its intervals.
@@ -113,7 +114,7 @@ public struct ReceivedUpdate: Hashable, Sendable {
     /// `true` if a newer position of the trackable was delivered before this one. A late position belongs to the
     /// history and is never the current position.
     public var isLate: Bool
-    /// `true` if the broker had retained the update. Its position may then be old.
+    /// `true` if the update is the retained message that the broker sent after a subscription. Its position may be old.
     public var isRetained: Bool
 
     /// Creates a location update as a subscriber delivers it.
@@ -175,7 +176,7 @@ public enum SubscriberEvent: Hashable, Sendable {
     /// Either no program has published the trackable yet, or this user may not read it. Mosquitto grants a forbidden
     /// subscription and then sends nothing.
     case silent(TrackableID)
-    /// An invalid message on this topic was skipped. The error is the reason.
+    /// An invalid message on this topic was skipped. The error contains the reason.
     case badMessage(topic: String, TrackingError)
     /// The connection to the broker was made (`nil`), or it was lost or could not be made (with the details).
     case connection(Disconnection?)

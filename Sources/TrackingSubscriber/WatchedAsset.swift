@@ -95,7 +95,7 @@ struct WatchedAsset: Sendable {
     /// Notes that the broker retains no position of this trackable, after all retained positions were collected.
     mutating func positionIsMissing() { self.positions.isMissing = self.positions.isDelivered }
 
-    /// `true` if a position of the trackable was delivered and not cleared since.
+    /// `true` if a position of the trackable was delivered, and the position was not cleared since.
     var hasPosition: Bool { self.positions.isDelivered }
 
     // MARK: - Deliveries

@@ -32,7 +32,7 @@ public final class FaultProxy: Sendable {
         var nextPair = 0
     }
 
-    /// The port of the proxy on 127.0.0.1.
+    /// The port on 127.0.0.1 at which the proxy accepts connections.
     public let port: Int
     private let listener: Int32
     private let target: Int
@@ -110,7 +110,8 @@ public final class FaultProxy: Sendable {
         public var last: ContinuousClock.Instant?
     }
 
-    /// The number of connections damaged so far, and the time of the last damage.
+    /// The number of connections of which the proxy has lost bytes so far, and the time at which the last of them began
+    /// to lose bytes.
     public var losses: Losses { self.state.withLock { $0.losses } }
 
     // MARK: - On its threads

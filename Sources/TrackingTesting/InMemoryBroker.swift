@@ -142,7 +142,7 @@ extension InMemoryBroker {
             self.returns.continuation.finish()
         }
 
-        /// Connects the client again after a delay.
+        /// Connects the client again after the given wait.
         func comeBack(after wait: Duration) { self.returns.continuation.yield(wait) }
     }
 }

@@ -54,7 +54,8 @@ struct InMemorySessions {
         return connection.client
     }
 
-    /// Closes a client for good. Its will is published unless the close is orderly.
+    /// Closes a client for good, so that it never connects again. The client's will is published unless the close is
+    /// orderly.
     mutating func close(_ client: InMemoryBroker.Client, isOrderly: Bool = true) {
         guard client.beginClosing() else { return }
         if self.connections[client.id]?.client === client {

@@ -26,7 +26,7 @@ public final class LyingBroker: Sendable {
 
     private static let maximumConnections = 64
 
-    /// The port of the broker on 127.0.0.1.
+    /// The port on 127.0.0.1 at which the broker accepts connections.
     public let port: Int
     private let listener: Int32
     private let open = Mutex<Set<Int32>>([])

@@ -1,6 +1,6 @@
 /// A simulated damage of a byte stream: some consecutive bytes are lost, as through a faulty proxy.
 public struct StreamDamage: Hashable, Sendable {
-    /// The number of bytes of the stream that pass before bytes are lost.
+    /// The number of bytes at the beginning of the stream that pass before bytes are lost.
     public let offset: Int
     /// The number of consecutive bytes that are lost.
     public let count: Int

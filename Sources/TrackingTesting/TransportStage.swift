@@ -44,7 +44,7 @@ public struct ConformanceFailure: Error, Hashable, Sendable, CustomStringConvert
 }
 
 extension TransportStage {
-    /// Makes a client and runs it while `body` runs. Cancels the client afterwards.
+    /// Makes a client of the broker under test, and runs it while `body` runs. Cancels the client afterwards.
     func with<Value: Sendable>(
         _ id: String, will: (@Sendable (Int) -> OutgoingMessage)? = nil,
         _ body: (inout TransportTalk<Transport>) async throws -> Value

@@ -17,9 +17,9 @@ public struct HistoryReader: Sendable {
         case geojson
         /// CSV with a header line that names the columns.
         case csv
-        /// A `.rec` file of the OwnTracks Recorder.
+        /// A `.rec` file of the OwnTracks Recorder, with one message on each line.
         case owntracks
-        /// Batches of Overland: a sequence of `{"locations": […]}`.
+        /// Batches of the phone app Overland: a sequence of JSON objects `{"locations": […]}`.
         case overland
 
         /// Returns the format for a file name by its suffix: `gpx`; `json`, `geojson`, `jsonl`, `ndjson`, `geojsonl`
@@ -39,7 +39,7 @@ public struct HistoryReader: Sendable {
     private var decoder: any RecordingDecoder
     private var text = UnicodeText()
 
-    /// Makes a reader at the beginning of a file.
+    /// Makes a reader for a file in the given format. The reader expects the file from its beginning.
     public init(_ format: Format) {
         self.decoder =
             switch format {

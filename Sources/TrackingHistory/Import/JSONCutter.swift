@@ -46,7 +46,8 @@ struct JSONCutter: Sendable {
     private var isFirst = true
     /// `true` while an array that encloses all objects of the input has not ended.
     private var isWhole = false
-    /// The last byte outside of strings that is not white space.
+    /// The last byte of the input that is neither white space nor inside a string. It decides if a bracket is in a
+    /// possible position.
     private var previous: UInt8 = 0
 
     init(lists: Set<String>) { self.lists = lists }

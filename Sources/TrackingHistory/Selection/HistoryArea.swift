@@ -1,7 +1,7 @@
 private import SystemLibrary
 public import TrackingCore
 
-/// An area between two meridians and two parallels, edges included.
+/// An area between two meridians and two parallels: a rectangle on a map. Its edges belong to it.
 public struct BoundingBox: Hashable, Sendable {
     /// The south-west corner of the box. When its longitude is greater than that of the north-east corner, the box
     /// crosses the antimeridian.
@@ -9,7 +9,7 @@ public struct BoundingBox: Hashable, Sendable {
     /// The north-east corner of the box.
     public let northEast: Coordinate
 
-    /// Makes a box; returns `nil` when its southern edge is north of its northern edge.
+    /// Makes a box from its corners; returns `nil` when the southern edge is north of the northern edge.
     public init?(southWest: Coordinate, northEast: Coordinate) {
         guard southWest.latitude <= northEast.latitude else { return nil }
         self.southWest = southWest
@@ -77,9 +77,9 @@ extension GeoBox {
 
 /// The circular area around a coordinate.
 public struct Surroundings: Hashable, Sendable {
-    /// The centre of the area.
+    /// The centre of the circular area.
     public let center: Coordinate
-    /// The radius of the area, > 0 m.
+    /// The radius of the circular area, above 0 m.
     public let radius: Meters
 
     /// Makes the area around a coordinate.
@@ -114,7 +114,7 @@ public struct Surroundings: Hashable, Sendable {
         try self.init(center: center, radius: Meters(radius))
     }
 
-    /// Returns `true` when the area contains a coordinate.
+    /// Returns `true` when the circular area contains a coordinate.
     public func contains(_ place: Coordinate) -> Bool { place.distance(to: self.center) <= self.radius }
 
     /// A box that contains the whole circular area, and little more. A database with an index of coordinates is

@@ -33,7 +33,7 @@ public struct HistorySimplifier: Sendable {
         var inherited = 0.0
         /// `true` when the track is interrupted before this point.
         var beginsPiece: Bool
-        /// The number of points before this point in the input.
+        /// The number of points that were appended to the simplifier before this point.
         let number: Int
     }
 
@@ -48,7 +48,7 @@ public struct HistorySimplifier: Sendable {
     /// Half the circumference of the Earth in metres, the greatest possible distance between two coordinates.
     private static let farthest = Coordinate.meanEarthRadius.value * .pi
 
-    /// The greatest permitted value of ``maximumPoints``. It limits the memory.
+    /// The greatest permitted value of ``maximumPoints``. It limits the memory that a simplifier needs.
     public static let maximumLimit = 1_000_000
 
     /// Makes a simplifier with a result of at most `maximumPoints` points.
@@ -68,7 +68,7 @@ public struct HistorySimplifier: Sendable {
     /// Interrupts the track because points are missing between the last point and the next one.
     public mutating func interrupt() { self.isInterrupted = self.last >= 0 }
 
-    /// Appends a point. Points must be appended in order of time.
+    /// Appends a point to the track. Points must be appended in order of time.
     public mutating func append(_ point: Location) {
         let slot = self.place(
             Node(

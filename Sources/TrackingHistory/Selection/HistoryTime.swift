@@ -1,6 +1,6 @@
 public import TrackingCore
 
-/// Times and durations in the notation of the command line.
+/// Functions that parse times and durations in the notation of the command line.
 public enum HistoryTime {
     /// Parses a time: RFC 3339 (`2026-05-04T09:30:00Z`, `2026-05-04T11:30:00+02:00`), `now`, or a duration before now
     /// (`10m`, see ``span(_:)``).

@@ -6,11 +6,11 @@ public struct DetectedTrip: Hashable, Sendable {
     public let start: Location
     /// The last point of the trip.
     public private(set) var end: Location
-    /// The length of the path: the sum of the distances from point to point.
+    /// The length of the trip's path: the sum of the distances from point to point.
     public private(set) var distance: Meters = 0
     /// The number of points of the trip, first and last included.
     public private(set) var points = 1
-    /// The greatest distance of a point from the start of the trip.
+    /// The greatest distance of a point of the trip from the trip's start.
     public private(set) var farthest: Meters = 0
     /// The greatest speed that a point of the trip contains, in metres a second; `nil` when no point contains a speed.
     private var recordedSpeed: Double?

@@ -75,7 +75,7 @@ public struct TripDetector: Sendable {
         self.rules = rules
     }
 
-    /// Appends a point and returns the trips and stops that have ended.
+    /// Appends a point of the history, and returns the trips and stops that are over because of it.
     public mutating func append(_ point: Location) -> [Finding] {
         if let accuracy = point.accuracyHorizontal, Meters(accuracy) > self.rules.maximumAccuracy { return [] }
         if let last = self.lastPoint, point.time <= last.time { return [] }

@@ -71,7 +71,7 @@ public struct TripListing: Sendable {
         self.detector = try TripDetector(rules: rules)
     }
 
-    /// Appends a point of the history, and returns the trips and stops that have ended.
+    /// Appends a point of the history, and returns the trips and stops that are over because of it.
     public mutating func append(_ point: Location) -> [Entry] {
         var entries = self.begin(before: point.time) + self.close(before: point.time.seconds)
         guard self.open.isEmpty else {
@@ -83,7 +83,7 @@ public struct TripListing: Sendable {
         return entries
     }
 
-    /// Ends the history, and returns the remaining trips and stops.
+    /// Ends the history, and returns the trips and stops that were not returned before.
     public mutating func finish() -> [Entry] {
         self.begin(before: nil) + self.close(before: nil)
     }

@@ -14,9 +14,9 @@ public struct TripRow: Hashable, Sendable {
     public private(set) var duration: Double
     /// The distance of a trip in metres; `nil` for a stop.
     public private(set) var distance: Double?
-    /// The average speed in metres a second; `nil` for a stop or when unknown.
+    /// The average speed of a trip in metres a second; `nil` for a stop or when unknown.
     public private(set) var averageSpeed: Double?
-    /// The greatest speed in metres a second; `nil` for a stop or when unknown.
+    /// The greatest speed during a trip in metres a second; `nil` for a stop or when unknown.
     public private(set) var topSpeed: Double?
     /// The positions of the entry: start and end of a trip, or the mean position of a stop. An element is `nil` when
     /// the position is unknown.

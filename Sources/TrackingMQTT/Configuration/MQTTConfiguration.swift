@@ -37,9 +37,9 @@ public struct MQTTConfiguration: Sendable {
     public var session = Session.clean
     /// The time without a packet from the client to the broker after which the client sends a ping, 5 to 60 s.
     public var keepAlive = Duration.seconds(30)
-    /// The user name and password; `nil` for a broker that requires none.
+    /// The user name and password with which the client signs in; `nil` for a broker that requires none.
     public var credentials: MQTTCredentials?
-    /// The certificate files for endpoints with TLS.
+    /// The certificate files for the connections to endpoints with TLS.
     public var tls = TLS()
     /// The only MQTT version that the client uses. With `nil`, the client tries MQTT 5, and uses 3.1.1 if the broker's
     /// answer shows that it does not support 5.

@@ -47,7 +47,7 @@ final class EventQueue: Sendable {
 
     init(limits: MQTTConfiguration.Limits) { self.limits = limits }
 
-    /// The number of the connection whose events were read last; -1 before the first one.
+    /// The number of the connection whose events the reader received last; -1 before the first events.
     var knownConnection: Int { self.known.load(ordering: .acquiring) }
 
     /// `true` while the queue has room, so that the event loop may read from the connection. A full queue has room

@@ -6,7 +6,7 @@ import TrackingCore
 /// filters is long or the broker accepts only smaller packets. It is also necessary when a filter is suspected: the
 /// broker may have closed the connection because of it. A suspected filter is sent alone.
 struct SplitSubscription {
-    /// The largest number of bytes of filters in one SUBSCRIBE packet.
+    /// The largest number of bytes of topic filters in one SUBSCRIBE packet: 8 KB.
     static let maximumBytes = 8_192
 
     /// The results of the filters so far, in the order of the filters: `nil` for a filter that the broker granted,

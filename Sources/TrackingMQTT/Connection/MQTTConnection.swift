@@ -41,7 +41,7 @@ actor MQTTConnection {
 
     /// Facts about the connection that the broker accepted last.
     struct Accepted {
-        /// The number of the connection, counted from 0; -1 before the first.
+        /// The number of the connection that the broker accepted last, counted from 0; -1 before the first.
         var connection = -1
         /// The number of publishes that may wait for the broker's acknowledgement at the same time.
         var window = 0
@@ -108,7 +108,7 @@ actor MQTTConnection {
 
     private var isFinished: Bool { if case .finished = self.completion { true } else { false } }
 
-    /// Connects, stays connected, and returns when the connection was closed for good.
+    /// Runs the client: connects, reconnects after a loss, and returns when the connection was closed for good.
     func run() async {
         self.now = DeviceClock.now
         let key = self.loop.attach(self)

@@ -21,9 +21,9 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
     public static let shared = MQTTEventLoop(name: "mqtt")
 
     private enum Work {
-        /// A job of an actor whose executor is the loop.
+        /// A job of an actor whose executor is the loop. The loop runs the job on its thread.
         case actorJob(UnownedJob)
-        /// A job of a task that prefers the loop's thread.
+        /// A job of a task that prefers the loop's thread. The loop runs the job on its thread.
         case taskJob(UnownedJob)
         case call(@Sendable () -> Void)
     }
@@ -160,7 +160,7 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
         }
     }
 
-    /// Reads from the connections whose sockets are ready.
+    /// Reads received bytes from the connections whose sockets are ready, and delivers the messages to the programs.
     private func receive() {
         guard !self.due.isEmpty else { return }
         let now = DeviceClock.now

@@ -37,7 +37,7 @@ final class Poller: @unchecked Sendable {
         self.buffer.deallocate()
     }
 
-    /// Ends the current or the next ``wait(for:_:)``.
+    /// Ends the current call of ``wait(for:_:)``, or the next one if there is none.
     func wake() { eventfd_write(self.wakeUp, 1) }
 
     /// Watches a socket for the given conditions, in place of those given before. `key` identifies the socket when it

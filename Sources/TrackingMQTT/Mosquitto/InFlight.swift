@@ -30,7 +30,7 @@ struct InFlight {
     private var head = 0
     private var subscriptions: [Subscription?] = []
     private var subscriptionHead = 0
-    /// The number of unanswered publishes.
+    /// The number of publishes that the broker has not answered.
     private(set) var publishCount = 0
 
     var isEmpty: Bool { self.publishCount == 0 && self.subscriptionHead == self.subscriptions.count }

@@ -36,7 +36,7 @@ final class MosquittoHandle {
     let pipe: InboundPipe
     /// The check that examines the broker's packets before libmosquitto parses them.
     var packetCheck: InboundPacketCheck
-    /// The number of bytes that were read from the broker on this connection.
+    /// The number of bytes that were read from the broker on this connection. Packets of every kind count.
     var received = 0
     private let version: ConnectionStateMachine.Version
     /// The TLS session of the connection; `nil` for a connection without TLS.
@@ -83,7 +83,7 @@ final class MosquittoHandle {
         if self.tls == nil { close(self.descriptor) }
     }
 
-    /// `true` while the socket is open.
+    /// `true` while libmosquitto has an open socket.
     var isOpen: Bool { mosquitto_socket(self.pointer) >= 0 }
     /// `true` while packets wait to be written to the socket.
     var wantsWrite: Bool { mosquitto_want_write(self.pointer) }
@@ -136,7 +136,7 @@ final class MosquittoHandle {
     /// Queues a DISCONNECT packet. The connection ends once the packet is written.
     func disconnect() { mosquitto_disconnect(self.pointer) }
 
-    /// Returns `true` for a filter that MQTT allows.
+    /// Returns `true` for a topic filter that MQTT allows.
     static func isValid(filter: String) -> Bool {
         !filter.utf8.contains(0) && mosquitto_sub_topic_check(filter) == MOSQ_ERR_SUCCESS.rawValue
             && filter.utf8.count <= 65_535 && !filter.isEmpty

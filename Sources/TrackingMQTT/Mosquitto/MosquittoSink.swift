@@ -15,9 +15,9 @@ final class MosquittoSink {
         let broker: BrokerLimits
     }
 
-    /// The limits that the broker announced for this connection.
+    /// The limits that the broker announced for this connection in its CONNACK.
     struct BrokerLimits {
-        /// The number of publishes that the broker accepts without having acknowledged them.
+        /// The number of publishes that the broker accepts at the same time without having acknowledged them.
         var receiveMaximum = 65_535
     }
 

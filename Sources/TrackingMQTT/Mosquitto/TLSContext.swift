@@ -95,7 +95,7 @@ final class TLSConnection {
     enum Peek {
         case bytes(Int)
         case nothing
-        /// The broker closed the TLS session or the connection.
+        /// The next TLS record does not exist, because the broker closed the TLS session or the connection.
         case closed
         case failed(systemError: Int32, complaint: String?)
     }

@@ -6,7 +6,8 @@ package import TrackingCore
 /// The channel is closed by ``close()``, or at the latest when it is released. It is not `Sendable`: use it only in the
 /// task that opened it.
 package final class ByteChannel {
-    /// The result of a call of ``read(until:)``.
+    /// The result of a call of ``read(until:)``: bytes, the end of the input, news of another task, or no input in
+    /// time.
     package enum Read {
         case bytes(ArraySlice<UInt8>)
         /// The input has ended.
@@ -23,7 +24,7 @@ package final class ByteChannel {
     package let name: String
     private var descriptor: Int32
     private let isOwned: Bool
-    /// `true` for a regular file, which is always ready and cannot be waited for.
+    /// `true` for a regular file. It is always ready, and the system cannot wait for it.
     private let isRegular: Bool
     /// `true` for a socket. Writing to a socket whose peer is gone must not end the program with a signal.
     private let isSocket: Bool
@@ -152,14 +153,14 @@ package final class ByteChannel {
         await self.waiter.next(until: deadline, descriptor: self.descriptor, isWriting: isWriting)
     }
 
-    /// The time of the last write to the file, where the system knows it.
+    /// The time at which the file was last written, in whole seconds; `nil` if the system does not know it.
     package var modified: UnixTime? {
         var status = stat()
         guard fstat(self.descriptor, &status) == 0 else { return nil }
         return UnixTime(Double(status.st_mtim.tv_sec))
     }
 
-    /// The pending error of a socket; 0 for none.
+    /// The pending error number (`errno`) of a socket; 0 for none.
     package var socketError: Int32 {
         var error: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)

@@ -28,7 +28,7 @@ package final class Waiter: Sendable {
 
     package init() {}
 
-    /// Wakes the waiting task, or stores the signal for its next wait.
+    /// Wakes the waiting task with a reason, or stores the reason as a signal for the task's next wait.
     package func signal(_ wake: Wake) {
         let waiting = self.state.withLock { state -> (CheckedContinuation<Wake, Never>, Wake)? in
             state.pending.formUnion(wake)
