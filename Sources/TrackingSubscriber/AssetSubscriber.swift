@@ -97,9 +97,9 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         try await self.waitForBroker("tracking event") { .publish(event, of: id, request: $0) }
     }
 
-    /// Sends a command to the publisher of a trackable, where the broker's rules allow that. Returns once the broker has
-    /// accepted the command. The publisher answers with a tracking event of kind ``TrackingEvent/Kind/command``, if it
-    /// accepts commands and is connected.
+    /// Sends a command to the publisher of a trackable, where the broker's rules allow that. Returns once the broker
+    /// has accepted the command. The publisher answers with a tracking event of kind ``TrackingEvent/Kind/command``, if
+    /// it accepts commands and is connected.
     ///
     /// - Throws:
     ///   - `invalidPayload` or `payloadTooLarge` if the command cannot be encoded.
