@@ -29,8 +29,9 @@ extension AssetPublisher {
     /// Changes settings of the running publisher, and returns when the new settings are in force.
     ///
     /// Some settings never change: the client and its session, the topic root, the lease (the time after which a silent
-    /// publisher counts as gone), the recorders, live publishing, and the permission for commands. The publisher also
-    /// retains the state of its capture: the clock, zones, pauses and motion.
+    /// publisher counts as gone), the recorders, live publishing, and the permission for commands. New settings of the
+    /// capture, which filters fixes, apply at once. The state of the capture remains: the known time, the motion, the
+    /// pause, and the zones that contain the device.
     ///
     /// - Parameter configuration: All settings from now on.
     public func configure(_ configuration: PublisherConfiguration) async {
@@ -38,13 +39,15 @@ extension AssetPublisher {
     }
 
     /// Passes a position to the publisher, and returns at once. The publisher resumes `receipt` when
-    /// ``publishAndWait(_:raw:)`` would return: everything published so far was acknowledged.
+    /// ``publishAndWait(_:raw:)`` would return: everything published so far was acknowledged, or the broker rejects
+    /// this device or every trackable of it.
     package func publish(_ fix: Location, receipt: Receipt) {
         self.mailbox.post(.fix(fix, raw: fix), receipt: receipt)
     }
 
-    /// Answers a command that the publisher received from an operator. The answer is recorded as an event of the
-    /// trackable. It is also published if the command requested that.
+    /// Answers a command that the publisher received from an operator. The answer is recorded and published as an event
+    /// of the trackable. It is also published on the command's response topic, if the command names one and the
+    /// publisher is connected.
     ///
     /// - Parameters:
     ///   - answer: The result, or the reason for which the command was refused.
@@ -58,7 +61,8 @@ extension AssetPublisher {
     /// Sends a request to the publisher's own task and waits for the answer. Returns the error `stopped` when the
     /// waiting task is cancelled; the request is carried out nevertheless.
     ///
-    /// - Parameter event: Makes the event of the request from its number.
+    /// - Parameter event: Creates the event that passes the request to the publisher, from the number assigned to the
+    ///   request.
     func request(
         _ event: @Sendable (UInt64) -> PublisherStateMachine.Event
     ) async -> Result<Answer, TrackingError> {
@@ -78,7 +82,8 @@ extension AssetPublisher {
     /// Sends a request to the publisher's own task, and returns at once. The publisher calls `reply` for each report of
     /// progress, and for the answer.
     ///
-    /// - Parameter event: Makes the event of the request from its number.
+    /// - Parameter event: Creates the event that passes the request to the publisher, from the number assigned to the
+    ///   request.
     func request(
         _ event: @Sendable (UInt64) -> PublisherStateMachine.Event, _ reply: @escaping @Sendable (Reply) -> Void
     ) {

@@ -204,8 +204,8 @@ extension AssetPublisher {
         self.shared.withLock { $0.active = trackable.id }
     }
 
-    /// The largest number of attempts to send all pending records before another trackable is tracked. A further
-    /// attempt is necessary if records were added during the previous one.
+    /// The largest number of attempts to send all pending records before the publisher changes to another trackable. A
+    /// further attempt is necessary if records were added during the previous one.
     private static var bindRounds: Int { 20 }
 
     /// The number of records that one query of the log loads into memory.

@@ -28,7 +28,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
 
     typealias Answer = PublisherStateMachine.Answer
 
-    /// A message from the publisher's task about a request: its progress or its answer.
+    /// A message from the publisher's task to the caller of a request: the progress of the request, or its answer.
     enum Reply: Sendable {
         case progressed(done: Int, total: Int)
         case answered(Result<Answer, TrackingError>)
@@ -48,7 +48,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         /// `true` once the log is open and the publisher's task handles events.
         var isDeciding = false
         var hasEnded = false
-        /// `true` after a graceful shutdown was requested. Positions that are not sent then are no failure.
+        /// `true` after a graceful shutdown was requested. Positions that could not be sent then are no failure that
+        /// `run()` throws.
         var isShuttingDown = false
         var warnings = WarningLimit<TrackingError.Code>()
     }
@@ -150,7 +151,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     /// - Parameter all: `true` sends all pending records, `false` one batch of each trackable.
     public func sendRecords(all: Bool) { self.mailbox.post(.sendRecords(all: all)) }
 
-    /// The trackable that was passed to `track(_:)` last; `nil` if it was removed since.
+    /// The trackable that was last made the active one, by ``track(_:)`` or by changing to another trackable; `nil` if
+    /// it was removed since.
     public var active: TrackableID? { self.shared.withLock { $0.active } }
 
     /// The state of a trackable; `nil` when it is not tracked.
@@ -236,7 +238,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     }
 
     /// Runs three tasks until the publisher ends: one that handles its events, the connection to the broker, and the
-    /// writer of the log. They run on the transport's executor. A log with an executor of its own is written there.
+    /// writer of the log. The tasks run on the transport's executor. If the log has an executor of its own, the writer
+    /// of the log runs on that executor.
     @concurrent
     private func work(_ contents: SpoolContents) async {
         await withGracefulShutdownHandler {

@@ -30,8 +30,9 @@ struct EventPlaces: Hashable, Sendable {
         }
     }
 
-    /// Returns the position that an event of this kind receives as its place; `nil` when it is unknown or must not be
-    /// shown.
+    /// Returns the position that an event of this kind receives as its place. An event about a visit receives the
+    /// second newest position, an event about a zone none, and every other event the newest position. `nil` when the
+    /// position is unknown or must not be shown.
     func place(of kind: TrackingEvent.Kind) -> Location? {
         switch kind {
         // The place would reveal the border of the zone.

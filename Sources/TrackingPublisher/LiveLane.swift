@@ -17,7 +17,8 @@ struct LiveLane: Sendable {
     /// when the update in flight is lost.
     private var retried: LocationUpdate?
     private var waiting: Location?
-    /// The time at which an update was last published, or at which the silence was last ended.
+    /// The time at which an update was last published, or at which the longest time without updates was last reached.
+    /// The next such time without updates (silence) is counted from here.
     private var silentSince: MonotonicTime?
     /// The largest number of skipped fixes that one update contains. It is reduced when the broker rejects an update.
     /// Further fixes remain in the log and are sent to recorders in batches.
@@ -94,12 +95,13 @@ struct LiveLane: Sendable {
         return self.launch(last, now: now)
     }
 
-    /// The result of hiding positions that may not be shown any more.
+    /// The effects on published updates of hiding positions that may not be shown any more.
     struct Hiding: Hashable {
-        /// `true` when the update in flight contained such a position. The update then counts as lost, and the broker's
-        /// answer to it is ignored.
+        /// `true` when the update in flight (published and not acknowledged) contained a position that is now hidden.
+        /// That update then counts as lost, and the broker's answer to it is ignored.
         var isTakenBack = false
-        /// `true` when the last published update contained such a position, so that it must be replaced.
+        /// `true` when the last published update contained a position that is now hidden, so that the update must be
+        /// replaced.
         var isOutdated = false
     }
 
@@ -121,8 +123,8 @@ struct LiveLane: Sendable {
         return hiding
     }
 
-    /// Ends a time without updates that has lasted too long: the newest skipped fix now waits to be published. If there
-    /// is none, the time of silence begins anew.
+    /// Handles that no update was published for the longest allowed time: the newest skipped fix now waits to be
+    /// published. If no skipped fix can be used, the time without updates begins anew.
     ///
     /// - Parameter wallClock: The device's clock; `nil` when it is not set. A fix whose time is ahead of this clock is
     ///   not used.

@@ -21,14 +21,16 @@ extension Location {
 }
 
 extension Resolution {
-    /// The same accuracy without a minimum distance, and with an interval of at most one second.
+    /// A copy of this resolution for a fix that is wanted at once: the same accuracy, no minimum distance, and an
+    /// interval of at most one second.
     var atOnce: Resolution {
         // Both are in range.
         try! Resolution(
             accuracy: self.accuracy, desiredInterval: min(self.desiredInterval, .seconds(1)), minimumDisplacement: 0)
     }
 
-    /// The same accuracy and interval with a minimum distance of zero, for thinning the fixes of a source.
+    /// A copy of this resolution without a minimum distance, for thinning the fixes of a source. Accuracy and interval
+    /// are the same.
     ///
     /// A stationary device still needs a fix at each interval: the fix shows that the device is alive.
     var withoutDisplacement: Resolution? {

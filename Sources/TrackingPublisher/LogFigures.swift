@@ -32,8 +32,9 @@ public struct SendingFigures: Hashable, Sendable {
     /// Makes figures of sending. The default values describe a program that has sent nothing.
     ///
     /// - Parameters:
-    ///   - lastAttempt: The time at which a position or a batch was last published, by the device's clock.
-    ///   - lastAcknowledged: The time at which the broker last acknowledged one, by the device's clock.
+    ///   - lastAttempt: The time at which a position or a batch of records was last published, by the device's clock.
+    ///   - lastAcknowledged: The time at which the broker last acknowledged a position or a batch, by the device's
+    ///     clock.
     ///   - refusals: The broker's reasons for rejecting messages, by trackable.
     public init(
         lastAttempt: UnixTime? = nil, lastAcknowledged: UnixTime? = nil, refusals: [TrackableID: TrackingError] = [:]

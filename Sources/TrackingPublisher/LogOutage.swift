@@ -16,7 +16,7 @@ struct LogOutage: Sendable {
     /// The approximate size of a record in addition to its payload, in bytes.
     private static let overhead = 200
 
-    /// The time between two attempts to open the log. Tests use a shorter time than ``pause``.
+    /// The time between two attempts of this program to open the closed log: usually 10 s, and shorter in tests.
     let pause: Duration
     private var closedSince: Instant?
     private var lastTry: Instant?
@@ -54,7 +54,8 @@ struct LogOutage: Sendable {
         return error != self.error
     }
 
-    /// Returns `true` once after each failed attempt. The caller then schedules the next attempt after a ``pause``.
+    /// Returns `true` once after each failed attempt to open the log. The caller then schedules the next attempt after
+    /// a ``pause``.
     mutating func takeAlarm() -> Bool {
         defer { self.isAlarmDue = false }
         return self.isAlarmDue

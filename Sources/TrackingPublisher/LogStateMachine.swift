@@ -20,9 +20,9 @@ struct LogStateMachine: Sendable {
         var isLast: Bool
     }
 
-    /// The most records of one transaction.
+    /// The largest number of records that one transaction writes to the log.
     static let maximumWrite = 10_000
-    /// The number of acknowledged records from which their removal is due at once.
+    /// The number of acknowledged records from which they are removed from the log without further waiting.
     static let removalsAtOnce = 1000
     /// The longest time for which acknowledged records wait for their removal from the log.
     static let longestRemovalWait: Duration = .seconds(1)
@@ -46,13 +46,14 @@ struct LogStateMachine: Sendable {
 
     // MARK: - Jobs
 
-    /// Adds a record to write.
+    /// Adds a new record that a later transaction writes to the log.
     mutating func append(_ entry: SpoolEntry) { self.entries.append(entry) }
 
-    /// Adds a value to write, in place of an earlier value of this name.
+    /// Adds a named value that a later transaction stores in the log, in place of a waiting value of this name. `nil`
+    /// deletes the stored value.
     mutating func set(_ name: String, _ value: [UInt8]?) { self.state[name] = .some(value) }
 
-    /// Adds acknowledged records to remove.
+    /// Adds acknowledged records that are later removed from the log.
     mutating func remove(_ seqs: SeqSet, of place: Place, now: Instant) {
         self.removals[place, default: SeqSet()].formUnion(seqs)
         self.removalsSince = self.removalsSince ?? now
@@ -99,13 +100,14 @@ struct LogStateMachine: Sendable {
         (self.state, self.unwritten) = ([:], isWritten ? [:] : write.state)
     }
 
-    /// Handles that the worker ends: values that could not be written are pending again for a last transaction.
+    /// Handles that the log's worker ends: named values that could not be written to the log are pending again for a
+    /// last transaction.
     mutating func willEnd() { self.state.merge(self.unwritten) { new, _ in new } }
 
     // MARK: - Removing
 
-    /// Returns `true` if acknowledged records are to be removed from the log now, because many wait or they waited
-    /// long.
+    /// Returns `true` if acknowledged records are to be removed from the log now: at least ``removalsAtOnce`` records
+    /// wait for their removal, or some have waited for ``longestRemovalWait``.
     func areRemovalsDue(now: Instant) -> Bool {
         guard let since = self.removalsSince else { return false }
         return self.removals.values.reduce(0) { $0 + $1.count } >= Self.removalsAtOnce
@@ -136,9 +138,10 @@ struct LogStateMachine: Sendable {
 
     // MARK: - Outage
 
-    /// Returns `true` when the log is to be opened again now.
+    /// Returns `true` if the closed log is to be opened again now, and remembers the attempt.
     ///
-    /// - Parameter isLast: `true` at the end of the worker. That attempt is made even if the one before was recent.
+    /// - Parameter isLast: `true` for the last attempt before the log's worker ends. That attempt is made even if the
+    ///   previous one was recent.
     mutating func mayReopen(isLast: Bool = false, now: Instant) -> Bool { self.outage.mayTry(isLast: isLast, now: now) }
 
     /// Handles that the closed log was opened again.

@@ -7,7 +7,7 @@ import TrackingCore
 struct LogTrimming: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// The longest time between two checks of ages.
+    /// The longest time between two checks for records that are older than the log's limit of age.
     private static let longestPause: Duration = .seconds(3600)
     /// The shortest time between two checks for records that are older than the log's limit of age.
     private static let shortestPause: Duration = .seconds(1)
@@ -17,7 +17,8 @@ struct LogTrimming: Sendable {
     private var agesDue: Instant?
     private var alarm: Instant?
 
-    /// Returns the limits to apply now; `nil` when no trimming is due.
+    /// Returns the limits to which the log must be trimmed now; `nil` when no trimming is due. The limit of age is left
+    /// out until the next check of the records' ages is due.
     ///
     /// - Parameters:
     ///   - limits: The limits in force.
@@ -36,8 +37,8 @@ struct LogTrimming: Sendable {
         return due == SpoolLimits() ? nil : due
     }
 
-    /// Returns the time of the next check of ages; `nil` if none is planned, or if the worker already wakes by that
-    /// time.
+    /// Returns the time at which the log's worker must wake for the next check of the records' ages. `nil` if no check
+    /// is planned, or if the worker already wakes by that time.
     mutating func takeAlarm(now: Instant) -> Instant? {
         if let alarm = self.alarm, alarm <= now { self.alarm = nil }
         guard let agesDue = self.agesDue, self.alarm.map({ agesDue < $0 }) ?? true else { return nil }
@@ -45,7 +46,8 @@ struct LogTrimming: Sendable {
         return agesDue
     }
 
-    /// Returns the time between two checks of ages: a tenth of the age limit, from one second to one hour.
+    /// Returns the time between two checks for records that are too old: a tenth of the age limit, but at least one
+    /// second and at most one hour.
     private static func pause(for age: Duration) -> Duration {
         min(self.longestPause, max(self.shortestPause, age / 10))
     }

@@ -80,7 +80,7 @@ struct LogWorker: Sendable {
         return try result.get()
     }
 
-    /// Changes the limits of the log.
+    /// Changes the limits of the log's size and of its records' age, and wakes the worker to apply them.
     func keep(within limits: SpoolLimits) {
         self.queue.limits = limits
         self.queue.wake()
@@ -96,10 +96,11 @@ struct LogWorker: Sendable {
 
     private var mayLetGoForAge: Bool { self.knowsAges || self.isClockSynchronized() }
 
-    /// Ends the work: ``run(_:)`` returns when every job is done.
+    /// Ends the log's worker: ``run(_:)`` does every job that was added before, and returns.
     func finish() { self.queue.finish() }
 
-    /// Works until ``finish()``.
+    /// Runs the log's worker until ``finish()`` is called: performs the added operations in order, and passes each
+    /// outcome to `post`.
     func run(_ post: @escaping Post) async {
         var machine = LogStateMachine(outage: self.outage)
         await withDiscardingTaskGroup { group in

@@ -22,18 +22,20 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
     public var ceiling: Resolution? = .standardCeiling
     /// A constant resolution for the receiver. With `nil`, the receiver gets the finest resolution of all trackables.
     public var sensorResolution: Resolution?
-    /// `true` where positions are also published as the receiver measured them, on the raw lane; needs ``sendsLive``.
+    /// `true` if positions are also published as the receiver measured them, on a topic for raw updates. It needs
+    /// ``sendsLive``.
     public var sendsRawLocations = false
     /// `true` if new positions are published at once as live positions; `false` if they are sent in batches of records
     /// only.
     public var sendsLive = true
-    /// The rule that delays sending until the device has covered some distance; `nil` sends without delay.
+    /// The rule that delays sending until the device has covered some distance, for at most 10 minutes; `nil` sends
+    /// without delay.
     public var deferral: SendDeferral?
-    /// `true` where the beginning and the orderly end of the tracking are recorded as events.
+    /// `true` if the beginning and the orderly end of the tracking are recorded as events.
     public var recordsLifecycle = false
     /// The settings for sending the log's records in batches to recorders, the programs that store the history.
     public var recording = SpoolStateMachine.Configuration()
-    /// The limits of the log; the oldest records are removed first.
+    /// The limits of the log's size and of its records' age. Above a limit, the oldest records are removed first.
     public var limits = SpoolLimits()
     /// Filters and annotates each fix before it is recorded; `nil` records every fix.
     public var capture: CaptureStateMachine?
@@ -54,7 +56,7 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
     ///
     /// With `false`, the publisher clears its presence messages at the broker. The records in the log remain.
     public var isOn = true
-    /// `true` where commands on the trackables' command topics are accepted.
+    /// `true` if the publisher accepts commands on the trackables' command topics.
     public var takesCommands = false
     /// `true` if the client id is random and never used again. At an orderly end, the publisher then clears its
     /// retained liveness message.
@@ -92,7 +94,8 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
 public struct Trackable: Hashable, Sendable {
     /// The name of the trackable.
     public var id: TrackableID
-    /// The destination; without one, the trackable is never near.
+    /// The destination of the trackable. Without a destination, the trackable never counts as near, and its resolution
+    /// for being near never applies.
     public var destination: Coordinate?
     /// The trackable's own rules for its resolution, such as its own resolutions and thresholds. With `nil`, only
     /// requests, the default resolution and the limits count.
@@ -103,7 +106,8 @@ public struct Trackable: Hashable, Sendable {
     /// The coarsest resolution that a request can reach for this trackable, in place of
     /// ``PublisherConfiguration/ceiling``; ``constraints`` may override it.
     public var ceiling: Resolution?
-    /// The rule that combines the interval and the displacement between updates.
+    /// The rule of the update filter for interval and displacement: an update is published when both are reached, or
+    /// when one of them is.
     public var filter = FilterRule.both
     /// The longest time between two published positions, ≥ 0 s; zero sets no limit.
     ///

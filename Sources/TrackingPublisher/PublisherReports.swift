@@ -1,28 +1,28 @@
 public import TrackingCore
 
-/// A change of a trackable's state.
+/// A change of a trackable's state, such as from `OFFLINE` to `ONLINE`, or of the reason for the state.
 public struct TrackableStateChange: Hashable, Sendable {
-    /// The trackable.
+    /// The trackable whose state changed.
     public let trackable: TrackableID
-    /// The state from now on.
+    /// The trackable's state from now on.
     public let state: PublisherState
-    /// The reason; `nil` where there is none.
+    /// The reason for the trackable's state, such as a rejection by the broker; `nil` where no reason is known.
     public let reason: TrackingError?
 }
 
-/// An event of a trackable.
+/// A tracking event, such as `LOW_BATTERY`, and the trackable to which it happened.
 public struct TrackableEvent: Hashable, Sendable {
-    /// The trackable.
+    /// The trackable to which the event happened.
     public let trackable: TrackableID
-    /// The event. It includes the number of its record in the device's log.
+    /// The tracking event. It includes the number of its record in the device's log.
     public let event: TrackingEvent
 }
 
 /// A fix that the publisher recorded for one trackable.
 public struct CapturedFix: Hashable, Sendable {
-    /// The trackable.
+    /// The trackable for which the fix was recorded.
     public let trackable: TrackableID
-    /// The fix, with its stream and its number in the device's log.
+    /// The recorded fix, with its stream and its number in the device's log.
     public let fix: Location
     /// The decision of the update filter: the fix is published live, or the reason why it is not.
     public let verdict: LocationFilter.Verdict
@@ -30,8 +30,8 @@ public struct CapturedFix: Hashable, Sendable {
 
 /// A change of a trackable's resolution, or of a reason for it.
 public struct TrackableResolutionChange: Hashable, Sendable {
-    /// The trackable.
+    /// The trackable whose resolution changed.
     public let trackable: TrackableID
-    /// The resolution now in force, and the reasons for it.
+    /// The trackable's resolution that is now in force, and the reasons for it.
     public let inForce: ResolutionInForce
 }

@@ -4,35 +4,37 @@ public import TrackingCore
 public struct PublisherSnapshot: Hashable, Sendable {
     /// The state of the publisher's connection to the broker.
     public struct Link: Hashable, Sendable {
-        /// `true` while there is a connection.
+        /// `true` while there is a connection to the broker.
         public var isUp = false
-        /// The time at which the connection was made or lost, by the device's clock; `nil` before the first attempt.
+        /// The time at which the connection to the broker was made or lost, by the device's clock; `nil` before the
+        /// first attempt.
         public var since: UnixTime?
-        /// The reason why there is no connection; `nil` where it is not known.
+        /// The reason why there is no connection to the broker; `nil` where it is not known.
         public var reason: String?
     }
 
-    /// A tracked trackable.
+    /// The state of one tracked trackable at the moment of the snapshot.
     public struct Trackable: Hashable, Sendable {
         /// The name of the trackable.
         public var id: TrackableID
-        /// The state of the trackable.
+        /// The state of the trackable, such as `ONLINE`, as the caller received it last.
         public var state: PublisherState
         /// The reason why the trackable failed and is no longer published; `nil` if it did not fail.
         public var failure: TrackingError?
-        /// The resolution in force, and its reasons.
+        /// The resolution of the trackable that is in force, and the reasons for it.
         public var resolution: ResolutionInForce
-        /// The destination; `nil` where there is none.
+        /// The destination of the trackable; `nil` where there is none.
         public var destination: Coordinate?
-        /// The present trip, or else the last trip that ended in this run of the program; `nil` if there is neither.
+        /// The present trip of the trackable, or else its last trip that ended in this run of the program; `nil` if
+        /// there is neither.
         public var trip: Trip?
     }
 
     /// The records in the log that a recorder has not acknowledged. A recorder is a program that stores the history.
     public struct Unrecorded: Hashable, Sendable {
-        /// The number of records.
+        /// The number of records in the log that a recorder has not acknowledged.
         public var count: Int
-        /// The time for which the records have waited without progress.
+        /// The time for which the records in the log have waited for a recorder without progress.
         ///
         /// It counts from the last acknowledgement by a recorder, or else from the time at which the oldest record
         /// began to wait.
@@ -41,27 +43,27 @@ public struct PublisherSnapshot: Hashable, Sendable {
         public var recorders: [ClientID]
     }
 
-    /// The moment of the snapshot.
+    /// The moment at which the snapshot of the publisher was taken, by the device's clock.
     public var time: UnixTime
-    /// The connection.
+    /// The state of the connection to the broker.
     public var link: Link
     /// The tracked trackables, in order of name.
     public var trackables: [Trackable]
     /// The resolution that the publisher last requested from the source of fixes; `nil` before the first request.
     public var sensorResolution: Resolution?
-    /// The last fix that was recorded; `nil` while there is none.
+    /// The last fix that was recorded for any tracked trackable; `nil` while there is none.
     public var lastFix: Location?
-    /// The charge of the battery in percent, 0…100; `nil` is unknown.
+    /// The charge of the device's battery in percent, 0…100; `nil` is unknown.
     public var battery: Double?
     /// The records that a recorder has not acknowledged; `nil` if there are none or no recorder is needed.
     public var unrecorded: Unrecorded?
 }
 
-/// A command from the broker, to be carried out by the program.
+/// A command that an operator sent through the broker. The program carries it out and answers it.
 public struct ReceivedCommand: Hashable, Sendable {
     /// The trackable on whose command topic the command was published.
     public var trackable: TrackableID
-    /// The command.
+    /// The command as the operator sent it: its id, its name, and the time at which it was issued.
     public var command: Command
     /// The response topic of the command (MQTT 5), always one of this trackable's answer topics; `nil` when the sender
     /// expects the answer among the trackable's events only.

@@ -2,8 +2,8 @@ import TrackingCore
 
 /// Parses battery percentages.
 enum BatteryPercent {
-    /// Returns a plain number from 0 to 100, with optional white space and an optional percent sign; `nil` for other
-    /// text.
+    /// Returns the battery percentage in a text: a plain number from 0 to 100, with optional white space and an
+    /// optional percent sign. `nil` for other text.
     static func parse(_ text: some Sequence<UInt8>) -> Double? {
         var bytes = Array(text)[...]
         bytes = bytes.drop(while: XMLTagReader.isSpace)

@@ -31,7 +31,7 @@ public enum BatterySpecification: Hashable, Sendable {
     case none
     /// A file that contains a percentage and is read periodically.
     case file(String)
-    /// A constant percentage, 0…100.
+    /// A constant charge in percent, 0…100, in place of a real battery.
     case fixed(Double)
 
     /// Parses the value of the option `--battery`.

@@ -2,7 +2,7 @@ private import SystemLibrary
 
 /// Reads files of one line without blocking: those of `/sys`, and files that contain a number.
 enum SmallFile {
-    /// Returns the first 256 bytes; `nil` when the file cannot be read.
+    /// Returns the first 256 bytes of a file; `nil` when the file cannot be read.
     static func read(_ path: String) -> [UInt8]? {
         // The path may name a pipe or a device, which must not block the thread.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)

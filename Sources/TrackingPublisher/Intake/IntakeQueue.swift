@@ -6,13 +6,14 @@ import TrackingCore
 /// ones. The next round takes all batches that arrived meanwhile. Only one round runs at a time, so that a record that
 /// arrives twice is recognized the second time.
 struct IntakeQueue: Sendable {
-    /// The records of one sender's request.
+    /// One sender's request: its number, and the records that the sender passed.
     struct Batch: Hashable, Sendable {
         let request: UInt64
         let drafts: [RecordDraft]
     }
 
-    /// The answer to a request: the names of its records, in their order.
+    /// The answer to a sender's request: the names (stream and number) of its records, in the order in which the sender
+    /// passed them.
     struct Receipt: Hashable, Sendable {
         let request: UInt64
         let names: [RecordName]
@@ -20,40 +21,43 @@ struct IntakeQueue: Sendable {
 
     /// The condition that a sender still waits for when its waiting time is over.
     enum Wait: Hashable, Sendable {
-        /// The records must be written to the log.
+        /// The sender waits until all records of its request are written to the log.
         case written
-        /// These records, given by their numbers in each stream, must be acknowledged.
+        /// The sender waits until these records are acknowledged. Their numbers are given for each stream.
         case safe([StreamID: SeqSet])
     }
 
-    /// A new record with its number, which is to be published live after it was written to the log.
+    /// A new ingested record with its number. It is published live after it was written to the log.
     struct News: Hashable, Sendable {
         let seq: UInt64
         let time: UnixTime
         let content: RecordDraft.Content
     }
 
-    /// The records of a round that are being written to the log.
+    /// The new records of a round, which are being written to the log. A round looks up and writes several batches of
+    /// ingested records together.
     private struct Writing: Hashable, Sendable {
         let batches: [Batch]
         var names: [RecordMark: RecordName]
-        /// The numbers of the records that are not written to the log yet.
+        /// The numbers of the round's new records that are not written to the log yet.
         var left = SeqSet()
         var news: [News] = []
     }
 
     private enum Round: Hashable, Sendable {
-        /// No round is in progress. Can transition to: `finding`.
+        /// No batch of ingested records is being looked up or written. Can transition to: `finding`.
         case none
-        /// The log is being asked which of the round's records it knows. Can transition to: `writing`, `none`.
+        /// The log is being asked which of these batches' records it knows already. Can transition to: `writing`,
+        /// `none`.
         case finding([Batch])
-        /// The round's new records are being written to the log. Can transition to: `none`.
+        /// The new records of several batches are being written to the log. Can transition to: `none`.
         case writing(Writing)
     }
 
     private var arrived: [Batch] = []
     private var round = Round.none
-    /// The answers to senders that wait until these records are acknowledged.
+    /// The answers to senders whose records are written but not all acknowledged. `left` contains the numbers of the
+    /// records that are not acknowledged yet, by stream.
     private var waiting: [(receipt: Receipt, left: [StreamID: SeqSet])] = []
     /// The unanswered requests, each with the time at which its sender stops waiting.
     private var deadlines = DeadlineQueue<UInt64>()
@@ -61,7 +65,7 @@ struct IntakeQueue: Sendable {
     /// The next time at which a sender stops waiting; `nil` when no sender waits.
     var nextDeadline: MonotonicTime? { self.deadlines.next }
 
-    /// `true` while no sender waits and no round is in progress.
+    /// `true` while no sender waits for an answer, and no batch of records is being looked up or written.
     var isIdle: Bool { self.round == .none && self.arrived.isEmpty && self.waiting.isEmpty }
 
     /// Accepts a batch of records for the next round. Its sender waits for the answer until `deadline`.
@@ -70,7 +74,8 @@ struct IntakeQueue: Sendable {
         self.deadlines.set(batch.request, deadline: deadline)
     }
 
-    /// Begins the next round with all batches that have arrived, unless a round is in progress.
+    /// Begins the next round, in which all batches that have arrived are looked up and written together. Does nothing
+    /// while a round is in progress.
     ///
     /// - Returns: The marks (time and digest) of the records to look up in the log; `nil` when no round begins.
     mutating func begin() -> [RecordMark]? {
@@ -80,8 +85,9 @@ struct IntakeQueue: Sendable {
         return Array(Set(self.arrived.flatMap { $0.drafts.map(\.mark) }))
     }
 
-    /// Continues the round with the log's answer: `known` has the names of the records that the log knows.
+    /// Continues the round with the log's answer to the look-up of the round's records.
     ///
+    /// - Parameter known: The names of the records that the log knows already, by mark (time and digest).
     /// - Returns: The new records, each once, in order of time. The caller names them and calls ``named(_:news:)``.
     mutating func found(_ known: [RecordMark: RecordName]) -> [RecordDraft] {
         guard case .finding(let batches) = self.round else { return [] }
@@ -92,9 +98,11 @@ struct IntakeQueue: Sendable {
         return new.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }.map(\.element)
     }
 
-    /// Stores the names of the round's new records, which are now being written to the log.
+    /// Stores the names (stream and number) of the round's new records, which are now being written to the log.
     ///
-    /// - Parameter news: The new records that must be published live once they are written.
+    /// - Parameters:
+    ///   - names: The names of the new records, by mark (time and digest).
+    ///   - news: The new records that must be published live once they are written.
     mutating func named(_ names: [RecordMark: RecordName], news: [News]) {
         guard case .writing(var writing) = self.round else { return }
         writing.left = SeqSet(names.values.map(\.seq).sorted().map { $0...$0 })
@@ -151,7 +159,7 @@ struct IntakeQueue: Sendable {
         return done
     }
 
-    /// Ends the round because the log could not be read or written. None of its records will be published.
+    /// Ends the round because the log could not be read or written. The records of the round will not be published.
     ///
     /// - Returns: The requests of the round, whose senders must get an error.
     mutating func failed() -> [UInt64] {
@@ -161,8 +169,8 @@ struct IntakeQueue: Sendable {
         return requests
     }
 
-    /// Removes the requests whose waiting time is over, and returns the condition that was not met for each. A round
-    /// that is in progress continues, and still writes their records.
+    /// Removes the requests whose waiting time is over, and returns the condition that was not met for each. Their
+    /// records are still written if their round has begun. If it has not begun, the records are discarded.
     mutating func takeExpired(now: MonotonicTime) -> [(request: UInt64, wait: Wait)] {
         self.deadlines.popExpired(now: now).map { ($0, self.gaveUp($0)) }
     }
@@ -176,7 +184,7 @@ struct IntakeQueue: Sendable {
         return .written
     }
 
-    /// All requests whose senders have no answer yet.
+    /// The numbers of all requests whose senders have no answer yet.
     var requests: [UInt64] {
         (self.arrived + self.underWay).map(\.request) + self.waiting.map(\.receipt.request)
     }

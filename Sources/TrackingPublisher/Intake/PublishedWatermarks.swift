@@ -19,7 +19,8 @@ struct PublishedWatermarks: Hashable, Sendable {
 
     init() {}
 
-    /// Reads watermarks from the form that ``encoded`` has. A time that cannot be read becomes `nil`.
+    /// Reads watermarks (times of the newest published records) from the text that ``encoded`` returns. A time that
+    /// cannot be read becomes `nil`.
     init(_ bytes: [UInt8]) {
         let words = String(decoding: bytes, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
         guard words.count == 3 else { return }
@@ -37,8 +38,8 @@ struct PublishedWatermarks: Hashable, Sendable {
         Double(word).flatMap { $0.isFinite ? UnixTime($0) : nil }
     }
 
-    /// Returns `true` if a record must be published. A published position, event or trip becomes the watermark of its
-    /// kind if it is the newest.
+    /// Returns `true` if an ingested record must be published live. If the record is the newest of its kind (position,
+    /// event or trip), its time becomes the watermark of that kind.
     ///
     /// A record from the future is never published, because every later record would be suppressed until then. A
     /// position that ``LivePosition`` rejects, and a position or trip from before ``RecordedTime/earliest``, are not

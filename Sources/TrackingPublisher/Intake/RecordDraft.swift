@@ -2,7 +2,7 @@ public import TrackingCore
 
 /// A record to ingest. It has no name, that is, no stream and no number in the publisher's log, yet.
 public struct RecordDraft: Hashable, Sendable {
-    /// The content of a record.
+    /// The content of a record to ingest: a point, an event, or a version of a trip.
     public enum Content: Hashable, Sendable {
         /// A point. The publisher sets its `stream` and `seq` when it ingests the point.
         case point(Location)

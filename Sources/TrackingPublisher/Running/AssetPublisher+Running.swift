@@ -1,7 +1,7 @@
 import Logging
 import TrackingCore
 
-/// A publisher that reads the device's sources and battery.
+/// Functions that run a publisher together with the device's sources of fixes and its battery.
 extension AssetPublisher {
     /// Tracks a trackable and makes it the active one.
     ///
@@ -10,8 +10,8 @@ extension AssetPublisher {
     ///   ``Trackable``.
     public func track(_ name: StaticString) { self.track(Trackable(TrackableID(literal: name))) }
 
-    /// Runs until the source ends, ``finish(within:)``, a graceful shutdown, or cancellation. Call it once, in place of
-    /// ``run()``.
+    /// Runs the publisher with one source of fixes, until the source ends, ``finish(within:)``, a graceful shutdown, or
+    /// cancellation. Call this function once, in place of ``run()``.
     ///
     ///     try await publisher.run(reading: .gpsd(), battery: .system)
     ///
@@ -21,15 +21,15 @@ extension AssetPublisher {
     /// - Parameters:
     ///   - source: The source of fixes.
     ///   - battery: The battery whose charge goes with the fixes and lowers the resolution.
-    /// - Throws: `inputUnreadable` when a recording cannot be read; as ``run()``.
+    /// - Throws: `inputUnreadable` when a recording cannot be read; the errors of ``run()``.
     public func run<Source: LocationSource, Battery: BatterySource>(
         reading source: Source, battery: Battery = LinuxBattery()
     ) async throws {
         try await self.run(reading: [source], battery: battery)
     }
 
-    /// Runs with several sources: the cheapest one whose class meets the wanted accuracy is read. While that source is
-    /// broken, the next best one takes its place.
+    /// Runs the publisher with several sources of fixes: the cheapest one whose class meets the wanted accuracy is
+    /// read. While that source is broken, the next best one takes its place.
     ///
     /// - Parameters:
     ///   - sources: The sources of fixes, at least one. Among equal sources, the first one is preferred.

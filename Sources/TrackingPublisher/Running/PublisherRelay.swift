@@ -1,18 +1,19 @@
 import Synchronization
 package import TrackingRuntime
 
-/// The link from the sources of fixes to the publisher that runs now. Between two publishers, values wait for the next
-/// one.
+/// The link from the sources of fixes to the publisher that runs now. While no publisher runs, fixes and other values
+/// wait for the next publisher.
 package final class PublisherRelay<Publisher: Sendable>: Sendable {
-    /// Passes a value to a publisher without waiting. It resumes the receipt when the next value may be delivered.
+    /// The type of a function that passes a value, such as a fix, to a publisher without waiting. The receipt is
+    /// resumed when the next value may be delivered.
     package typealias Delivery = @Sendable (Publisher, Receipt) -> Void
 
     private enum State {
-        /// Between two publishers. Can transition to: `connected`, `finished`.
+        /// No publisher is connected, and values wait for the next one. Can transition to: `connected`, `finished`.
         case waiting([(deliver: Delivery, receipt: Receipt)])
-        /// A publisher runs. Can transition to: `waiting`, `finished`.
+        /// A publisher is connected and gets each value at once. Can transition to: `waiting`, `finished`.
         case connected(Publisher)
-        /// No publisher will follow. Final.
+        /// No publisher will be connected any more, and values are discarded. Final.
         case finished
     }
 
@@ -21,12 +22,12 @@ package final class PublisherRelay<Publisher: Sendable>: Sendable {
     /// Makes a relay without a publisher.
     package init() {}
 
-    /// The present publisher; `nil` between two.
+    /// The publisher that is connected now; `nil` while none is connected.
     package var publisher: Publisher? {
         self.state.withLock { if case .connected(let publisher) = $0 { publisher } else { nil } }
     }
 
-    /// Delivers a value to the present publisher, or else to the next one.
+    /// Delivers a value, such as a fix, to the present publisher, or else to the next one that is connected.
     ///
     /// Returns when the next value may be delivered, or when the task is cancelled.
     package func deliver(_ delivery: @escaping Delivery) async {
@@ -41,8 +42,8 @@ package final class PublisherRelay<Publisher: Sendable>: Sendable {
         await receipt.wait()
     }
 
-    /// Makes this publisher the present one: it gets the waiting values and all later ones. Does nothing unless the
-    /// relay is between two publishers.
+    /// Connects a publisher: it gets the waiting values and all later ones. Does nothing if another publisher is
+    /// connected, or if the relay has finished.
     package func connect(to publisher: Publisher) {
         self.state.withLock { state in
             guard case .waiting(let waiting) = state else { return }

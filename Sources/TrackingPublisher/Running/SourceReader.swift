@@ -9,7 +9,8 @@ import TrackingRuntime
 /// The reader continues when one publisher follows another. A recording then continues at its place, and no line of a
 /// pipe is lost.
 package struct SourceReader<Transport: MessageTransport>: Sendable {
-    /// The link to the publisher. Connect it before ``run()``; until then, the first fix waits.
+    /// The link that passes fixes to the running publisher. Connect a publisher to it before ``run()``; the first fix
+    /// waits until a publisher is connected.
     package let relay: PublisherRelay<AssetPublisher<Transport>>
     private let sources: SourceRunner
     private let waitsForBroker: Bool
@@ -57,10 +58,11 @@ package struct SourceReader<Transport: MessageTransport>: Sendable {
         }
     }
 
-    /// Asks the sources for this resolution from now on.
+    /// Asks all sources of fixes for the given resolution from now on.
     package func use(_ resolution: Resolution) async { await self.sources.use(resolution) }
 
-    /// Reads until all sources have ended or the task is cancelled.
+    /// Reads the sources and passes their fixes to the publisher, until all sources have ended or the task is
+    /// cancelled.
     ///
     /// - Throws: `inputUnreadable` if a recording cannot be read.
     package func run() async throws(TrackingError) {
