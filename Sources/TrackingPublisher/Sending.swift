@@ -14,7 +14,7 @@ struct Sending: Sendable {
     /// Adds a request of a caller that waits until records are sent.
     mutating func add(_ request: SendingRequest) { self.requests.append(request) }
 
-    /// Handles that the broker acknowledged a position or a batch.
+    /// Handles that the broker acknowledged a position or a batch of records.
     ///
     /// - Parameter count: The number of records in the batch; `nil` for a position.
     mutating func acknowledged(batch count: Int?, of id: TrackableID, at wall: UnixTime) {

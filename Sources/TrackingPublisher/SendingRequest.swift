@@ -22,22 +22,26 @@ struct SendingRequest: Sendable {
     }
 
     private enum Goal: Hashable, Sendable {
-        /// The trackables of which the broker has not acknowledged a batch yet.
+        /// The request waits for these trackables: the broker has not acknowledged a batch of records of any of them
+        /// yet.
         case batch(Set<TrackableID>)
-        /// The records that are not safe yet, by stream.
+        /// The request waits for these records, which are not safe yet. Their numbers are given for each stream.
         case everything([StreamID: SeqSet])
     }
 
-    /// The longest time without a connection, after which the request fails.
+    /// The longest time for which a request to send records waits without a connection to the broker. After it, the
+    /// request fails.
     static let connectionPatience: Duration = .seconds(10)
-    /// The longest time without progress of a request for one batch of each trackable, after which the request fails.
+    /// The longest time for which a request to send one batch of each trackable waits without progress. After it, the
+    /// request fails.
     static let batchPatience: Duration = .seconds(20)
-    /// The longest time without progress of a request for all records, after which the request fails.
+    /// The longest time for which a request to send all pending records waits without progress. After it, the request
+    /// fails.
     static let progressPatience: Duration = .seconds(70)
-    /// The interval between two progress reports.
+    /// The longest time between two progress reports of a request to send all pending records.
     static let progressInterval: Duration = .seconds(10)
 
-    /// The request's number.
+    /// The number by which the publisher identifies the caller's request.
     let number: UInt64
     /// The number of records that the request covers; 0 for a request for one batch of each trackable.
     let total: Int
@@ -48,12 +52,12 @@ struct SendingRequest: Sendable {
     private var lastStep: MonotonicTime
     private var offlineSince: MonotonicTime?
 
-    /// Creates a request that waits for a batch of each of these trackables.
+    /// Creates a request that waits until the broker has acknowledged one batch of records of each of these trackables.
     init(_ number: UInt64, batchOf trackables: Set<TrackableID>, at now: MonotonicTime) {
         self.init(number, .batch(trackables), total: 0, left: trackables.count, at: now)
     }
 
-    /// Creates a request that waits for all of these records.
+    /// Creates a request that waits until all of the given pending records are safe.
     init(_ number: UInt64, everythingOf streams: [StoredStream], at now: MonotonicTime) {
         let stored = Dictionary(streams.map { ($0.id, $0.stored) }) { first, _ in first }
         let total = streams.reduce(0) { $0 + $1.stored.count }
@@ -72,8 +76,8 @@ struct SendingRequest: Sendable {
     /// The number of the request's records that are safe or no longer in the log.
     var done: Int { self.total - self.left }
 
-    /// The time of the next progress report, or of the failure if that comes first. A request for one batch has no
-    /// reports.
+    /// The time at which the request must be looked at again: to report its progress, or to fail because it waited too
+    /// long. A request for one batch of each trackable has no progress reports.
     var nextDeadline: MonotonicTime? {
         let end = self.deadline
         guard case .everything = self.goal else { return end }
@@ -92,13 +96,14 @@ struct SendingRequest: Sendable {
         }
     }
 
-    /// Handles that these records became safe: counts those that belong to the request.
+    /// Handles that records with these numbers became safe: counts those that belong to the request.
     mutating func areSafe(_ seqs: SeqSet, of stream: StreamID) {
         guard case .everything(let streams) = self.goal, let own = streams[stream] else { return }
         self.sent += own.intersection(seqs).count
     }
 
-    /// Handles that the broker acknowledged a batch: the trackable no longer owes one to this request.
+    /// Handles that the broker acknowledged a batch of a trackable's records. The request does not wait for this
+    /// trackable any more.
     ///
     /// - Parameter count: The number of records in the batch.
     mutating func batchTaken(of id: TrackableID, count: Int) {

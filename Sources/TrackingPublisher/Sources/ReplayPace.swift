@@ -8,7 +8,7 @@ public enum ReplayPace: Hashable, Sendable {
     /// As fast as the caller accepts the fixes. Every fix is delivered, whatever the resolution.
     case maximum
 
-    /// The recorded speed.
+    /// The pace of the recording itself: one times the recorded speed.
     public static let recorded = ReplayPace.times(1)
 
     /// Parses the text of a pace.

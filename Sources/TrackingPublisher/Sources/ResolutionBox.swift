@@ -23,6 +23,6 @@ final class ResolutionBox: Sendable {
         waiter?.signal(.news)
     }
 
-    /// Sets the waiter that ``set(_:)`` wakes: the waiting run of a source, or `nil` for none.
+    /// Sets the waiter of the source's present run, which ``set(_:)`` wakes; `nil` when the source does not run.
     func wakes(_ waiter: Waiter?) { self.state.withLock { $0.waiter = waiter } }
 }

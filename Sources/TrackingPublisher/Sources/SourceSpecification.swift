@@ -19,9 +19,9 @@ public import TrackingCore
 /// - `cycle=keep` never asks a receiver to change its cycle.
 /// - `seed=` selects one of the simulated drives, by a number from 1.
 public struct SourceSpecification: Hashable, Sendable {
-    /// The input of a source.
+    /// The input from which a source reads, such as gpsd, a file or a server.
     public enum Input: Hashable, Sendable {
-        /// gpsd on a host.
+        /// The receivers of gpsd on a host.
         case gpsd(host: String, port: UInt16)
         /// NMEA from a server.
         case nmeaServer(host: String, port: UInt16)
@@ -35,7 +35,7 @@ public struct SourceSpecification: Hashable, Sendable {
         case jsonLines(String)
         /// JSON Lines on standard input.
         case jsonLinesStandardInput
-        /// The bundled drive.
+        /// A simulated drive along the bundled route.
         case simulation
     }
 
@@ -71,7 +71,7 @@ public struct SourceSpecification: Hashable, Sendable {
 
     /// Parses the text of a specification.
     ///
-    /// - Parameter text: A source in one of the forms above, with its options.
+    /// - Parameter text: A source in one of the forms that ``SourceSpecification`` lists, with its options.
     /// - Throws: `invalidConfiguration` with the invalid part and the valid forms.
     public static func parse(_ text: String) throws(TrackingError) -> SourceSpecification {
         let (address, options) = Self.split(text)

@@ -3,17 +3,17 @@ import TrackingCore
 
 /// One line of gpsd's JSON protocol (version 3). Only the members that a tracker needs are read.
 enum GPSDReport: Hashable, Sendable {
-    /// gpsd's greeting.
+    /// gpsd's first report on a connection: the release of gpsd and the major version of its protocol.
     case version(release: String, protocolMajor: Int)
-    /// All receivers that gpsd has.
+    /// A list of all receivers that gpsd has now.
     case devices([Device])
-    /// A receiver appeared, changed or (with `isActive` false) disappeared.
+    /// A report that a receiver appeared, changed or (with `isActive` false) disappeared.
     case device(Device)
-    /// A fix.
+    /// A report of a fix, with the path of the receiver that made it.
     case fix(Location, device: String?)
     /// A report of a receiver that has no fix, or of a fix without a time.
     case noFix
-    /// gpsd rejected a command.
+    /// A report that gpsd rejected a command, with gpsd's message.
     case error(String)
     /// A report of another class, which the tracker ignores: `SKY`, `WATCH`, `PPS`…
     case other(String)
@@ -31,7 +31,7 @@ enum GPSDReport: Hashable, Sendable {
         var driver: String?
     }
 
-    /// Reads one line, without its line end.
+    /// Decodes one line of gpsd's output, without its line end.
     ///
     /// - Throws: `invalidPayload` when the line is not a JSON report of gpsd.
     init(line: ArraySlice<UInt8>) throws(TrackingError) {
@@ -76,8 +76,9 @@ enum GPSDReport: Hashable, Sendable {
         return .fix(report.status == 8 ? MockPolicy.marked(location) : location, device: report.device)
     }
 
-    /// Returns the accuracy from the east and north errors if gpsd reports both, otherwise from the radius. Older
-    /// versions report only some of them.
+    /// Returns the radius of error of a fix, in metres. It is computed from the errors to the east and to the north if
+    /// gpsd reports both, otherwise from gpsd's own radius; `nil` without either. Older versions of gpsd report only
+    /// some of these errors.
     private static func accuracyHorizontal(_ report: TPV) -> Double? {
         if let east = Self.positive(report.epx), let north = Self.positive(report.epy) {
             return Confidence.radius(deviations: east * Confidence.lineFrom95, north * Confidence.lineFrom95).ifFinite

@@ -7,10 +7,10 @@ struct JSONLinesReader: RecordingDecoder {
     private var splitter = LineSplitter()
     private let decode: @Sendable (ArraySlice<UInt8>) throws(TrackingError) -> Location
 
-    /// Reads Features in the form that the protocol defines.
+    /// Creates a reader of GeoJSON Features in the form that Godwit's protocol defines.
     init() { self.init(decode: { bytes throws(TrackingError) in try LocationCodec.decodeFeature(bytes) }) }
 
-    /// Reads Features with `decode`.
+    /// Creates a reader that decodes each Feature with `decode`.
     init(decode: @escaping @Sendable (ArraySlice<UInt8>) throws(TrackingError) -> Location) { self.decode = decode }
 
     mutating func append(_ bytes: ArraySlice<UInt8>) -> [SourceEvent] {

@@ -26,16 +26,18 @@ struct NMEADecoder: Sendable {
     private var occurrences: [NMEASentence.Kind: Int] = [:]
     private var last: Place?
     private var previousLast: Place?
-    /// The sentence that was the last one of both previous epochs, and so probably ends the present one; `nil` if they
-    /// differ.
+    /// The sentence that was the last one of both previous epochs, and so probably ends the present one. `nil` if the
+    /// two epochs ended with different sentences.
     private var closer: Place?
-    /// The last moment with a date from the receiver.
+    /// The moment of the last epoch with a date: one from the receiver, or one that continues an earlier date from the
+    /// receiver. `nil` until the receiver has sent a date.
     private var dated: UnixTime?
 
-    /// Creates a decoder for a live receiver, or for a recording.
+    /// Creates a decoder for a live receiver, or for a recording if `isLive` is `false`.
     init(isLive: Bool) { self.isLive = isLive }
 
-    /// `true` while the open epoch has a position that was not returned yet.
+    /// `true` while the present epoch (a burst of sentences with one time of day) has a position that was not returned
+    /// as a fix yet.
     var isWaiting: Bool { !self.isGiven && (self.epoch?.hasFix ?? false) }
 
     /// Processes one line and returns the resulting fixes and reports of bad input.
@@ -76,14 +78,15 @@ struct NMEADecoder: Sendable {
         return events
     }
 
-    /// Handles that the line fell silent, which shows that a live receiver has sent all sentences. Returns the fix, if
-    /// any.
+    /// Handles that the line fell silent, which shows that a live receiver has sent all sentences of the present epoch.
+    /// Returns the fix of the epoch, if it was not returned yet.
     mutating func fellQuiet(clock: UnixTime) -> [SourceEvent] { self.isWaiting ? self.give(clock: clock) : [] }
 
     /// Handles the end of the input. Returns the last fix, if it was not returned yet.
     mutating func finish(clock: UnixTime) -> [SourceEvent] { self.give(clock: clock) }
 
-    /// Returns the fix of the present epoch. Each epoch's fix is returned once.
+    /// Ends the present epoch (a burst of sentences with one time of day) and returns its fix, if it has one. Each
+    /// epoch's fix is returned once.
     private mutating func give(clock: UnixTime) -> [SourceEvent] {
         guard let epoch = self.epoch, !self.isGiven else { return [] }
         self.isGiven = true

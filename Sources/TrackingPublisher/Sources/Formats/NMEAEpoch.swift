@@ -2,9 +2,9 @@ import TrackingCore
 
 /// The values that the sentences of one epoch (one time of day) contained so far.
 struct NMEAEpoch: Hashable, Sendable {
-    /// The time of day of the sentences.
+    /// The time of day that all sentences of this epoch have in common.
     let time: NMEATime
-    /// The date, if a sentence of this epoch contains it.
+    /// The date of this epoch, in days since 1970-01-01; `nil` if no sentence of the epoch contains it.
     private(set) var days: Int?
 
     private var coordinate: Coordinate?
@@ -21,13 +21,13 @@ struct NMEAEpoch: Hashable, Sendable {
     /// `true` when the receiver reports that the position is simulated.
     private var isSimulated = false
 
-    /// Begins the epoch with this time of day.
+    /// Begins an epoch of sentences with this time of day.
     init(time: NMEATime) { self.time = time }
 
     /// `true` when the epoch has a position and no sentence reports that there is no fix.
     var hasFix: Bool { self.coordinate != nil && !self.isInvalid && self.fixMode != 1 }
 
-    /// Adds a sentence of this epoch.
+    /// Adds the values of a sentence to the epoch that the sentence belongs to.
     mutating func add(_ sentence: NMEASentence) {
         switch sentence {
         case .gga(let gga): self.add(gga)
@@ -60,7 +60,8 @@ struct NMEAEpoch: Hashable, Sendable {
         return self.isSimulated ? MockPolicy.marked(location) : location
     }
 
-    /// The moment of the epoch.
+    /// Returns the date and time of this epoch. Without a date in the sentences, the result is the moment with this
+    /// time of day that is nearest to `reference`.
     func moment(nearest reference: UnixTime) -> UnixTime {
         guard let days = self.days else {
             return CivilTime.moment(secondsOfDay: self.time.seconds, nearest: reference)
@@ -86,7 +87,8 @@ struct NMEAEpoch: Hashable, Sendable {
         self.course = rmc.course ?? self.course
     }
 
-    /// Adds a GSA. Receivers of several systems send one for each system; the best mode counts.
+    /// Adds the mode of the fix and the dilutions of a GSA sentence. A receiver of several satellite systems sends one
+    /// GSA sentence for each system; the best mode counts.
     private mutating func add(_ gsa: NMEASentence.GSA) {
         if let mode = gsa.mode, (1...3).contains(mode) { self.fixMode = max(self.fixMode ?? 1, mode) }
         self.dilution = self.dilution ?? gsa.horizontalDilution

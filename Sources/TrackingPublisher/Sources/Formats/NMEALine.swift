@@ -5,12 +5,12 @@ enum NMEALine: Hashable, Sendable {
     case sentence(NMEASentence)
     /// A sentence with an impossible value, and the reason with the line number. Its other values are valid.
     case doubted(NMEASentence, String)
-    /// A line that is no sentence, or whose time is impossible, and the reason with the line number.
+    /// A rejected line: it is no sentence, or its time is impossible. The text is the reason with the line number.
     case refused(String)
     /// A blank line or a comment (`#`), as in recordings.
     case nothing
 
-    /// Reads a line.
+    /// Parses and checks one line from a receiver or a recording.
     init(_ line: LineSplitter.Line) {
         switch line {
         case .tooLong(let number): self = .refused("line \(number) is longer than \(LineSplitter.limit) bytes")

@@ -70,10 +70,10 @@ extension NMEASentence.ZDA {
 }
 
 extension NMEASentence {
-    /// One knot, by definition 1,852 m an hour.
+    /// One knot in metres a second. A knot is 1,852 m an hour by definition.
     static let metersPerSecondInKnot = 1852.0 / 3600.0
 
-    /// The kind of a sentence that contributes to a fix; `nil` for other sentences.
+    /// The kind of this sentence, if its values contribute to a fix; `nil` for other sentences.
     var kind: Kind? {
         switch self {
         case .gga: .gga
@@ -87,10 +87,10 @@ extension NMEASentence {
         }
     }
 
-    /// The kinds of sentences that add to a fix.
+    /// The kinds of NMEA sentences whose values contribute to a fix.
     enum Kind: Hashable, Sendable { case gga, rmc, gll, vtg, gsa, gst, zda }
 
-    /// The time of day in the sentence.
+    /// The time of day in the sentence; `nil` if the sentence contains none.
     var time: NMEATime? {
         switch self {
         case .gga(let sentence): sentence.time

@@ -14,11 +14,12 @@ enum NMEASentence: Hashable, Sendable {
     /// A valid sentence that does not describe a fix: its address (`GPGSV`) and its fields.
     case other(address: String, fields: [String])
 
-    /// Position, quality and height.
+    /// A GGA sentence: position, quality and height of a fix.
     struct GGA: Hashable, Sendable {
         var time: NMEATime?
         var coordinate: Coordinate?
-        /// 0 no fix, 1 GPS, 2 differential, 4 and 5 RTK, 6 estimated, 7 typed in by hand, 8 simulated.
+        /// The quality of the fix: 0 no fix, 1 GPS, 2 differential, 4 and 5 RTK, 6 estimated, 7 typed in by hand, 8
+        /// simulated.
         var quality: Int
         var dilution: Double?
         /// The altitude above mean sea level, in metres.
@@ -27,40 +28,40 @@ enum NMEASentence: Hashable, Sendable {
         var geoidSeparation: Double?
     }
 
-    /// Position, speed, course and date.
+    /// An RMC sentence: position, speed, course and date.
     struct RMC: Hashable, Sendable {
         var time: NMEATime?
-        /// Days since 1970-01-01; years from 1980 to 2079.
+        /// The date in an RMC sentence, in days since 1970-01-01; years from 1980 to 2079.
         var days: Int?
         var isValid: Bool
         var coordinate: Coordinate?
-        /// Metres a second.
+        /// The speed of the receiver, in metres a second.
         var speed: Double?
         var course: Double?
     }
 
-    /// Position alone.
+    /// A GLL sentence: a position without speed or height.
     struct GLL: Hashable, Sendable {
         var time: NMEATime?
         var isValid: Bool
         var coordinate: Coordinate?
     }
 
-    /// Course and speed.
+    /// A VTG sentence: course and speed.
     struct VTG: Hashable, Sendable {
         var course: Double?
-        /// Metres a second.
+        /// The speed of the receiver, in metres a second.
         var speed: Double?
     }
 
-    /// Dimensions of the fix (1 none, 2 without height, 3 with it) and dilutions.
+    /// A GSA sentence: the mode of the fix (1 no fix, 2 without height, 3 with height) and its dilutions.
     struct GSA: Hashable, Sendable {
         var mode: Int?
         var horizontalDilution: Double?
         var verticalDilution: Double?
     }
 
-    /// Standard deviations of the fix, in metres.
+    /// A GST sentence: the standard deviations of the fix, in metres.
     struct GST: Hashable, Sendable {
         var time: NMEATime?
         var latitudeDeviation: Double?
@@ -68,15 +69,15 @@ enum NMEASentence: Hashable, Sendable {
         var altitudeDeviation: Double?
     }
 
-    /// Time and date.
+    /// A ZDA sentence: time and date.
     struct ZDA: Hashable, Sendable {
         var time: NMEATime?
-        /// Days since 1970-01-01.
+        /// The date in a ZDA sentence, in days since 1970-01-01.
         var days: Int?
     }
 
-    /// `true` when the sentence should contain a time and a position and contains neither. The receiver knows neither
-    /// of them.
+    /// `true` when the sentence is of a kind that contains a time and a position, but both are missing. The receiver
+    /// then knows neither of them.
     var isLost: Bool {
         switch self {
         case .gga(let gga): gga.time == nil && gga.coordinate == nil
@@ -93,7 +94,8 @@ enum NMEASentence: Hashable, Sendable {
         case withoutChecksum(String)
         case wrongChecksum(String)
 
-        /// The reason as text. The beginning of the error message, such as the number of the line, precedes it.
+        /// The reason as text, for the end of an error message. The message begins with the number of the line, for
+        /// example.
         var description: String {
             switch self {
             case .notNMEA: "the line is not NMEA (wrong speed of the serial line, or a binary protocol?)"
@@ -103,7 +105,7 @@ enum NMEASentence: Hashable, Sendable {
         }
     }
 
-    /// Reads one line, without its line end.
+    /// Parses one line, without its line end, as an NMEA sentence.
     init(line: ArraySlice<UInt8>) throws(Refusal) { self.init(try Self.fields(of: line)) }
 
     /// Returns the fields of a line without its line end. The first field is the address.
@@ -112,7 +114,7 @@ enum NMEASentence: Hashable, Sendable {
         return body.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map(NMEAField.init)
     }
 
-    /// Reads the fields that ``fields(of:)`` returned.
+    /// Makes a sentence from the fields of a line that ``fields(of:)`` returned.
     init(_ fields: [NMEAField]) {
         let address = fields[0].text
         switch address.hasPrefix("P") || address.utf8.count != 5 ? "" : address.suffix(3) {
@@ -127,10 +129,10 @@ enum NMEASentence: Hashable, Sendable {
         }
     }
 
-    /// The checksum of a sentence's bytes between `$` and `*`.
+    /// Returns the checksum of the bytes between `$` and `*` of a sentence: the exclusive or of all bytes.
     static func checksum(_ body: some Sequence<UInt8>) -> UInt8 { body.reduce(0, ^) }
 
-    /// Returns the bytes between `$` and `*`, after verifying the checksum.
+    /// Returns the bytes of a sentence between `$` and `*`, after verifying the checksum that follows.
     private static func checkedBody(of line: ArraySlice<UInt8>) throws(Refusal) -> ArraySlice<UInt8> {
         // A line may begin with part of another sentence, because the input was opened in mid-sentence or lost a line
         // end. The complete sentence follows the last `$`.

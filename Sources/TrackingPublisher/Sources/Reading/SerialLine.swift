@@ -4,7 +4,7 @@ import TrackingRuntime
 
 /// Opens serial lines.
 enum SerialLine {
-    /// The supported speeds, in bits a second.
+    /// The supported speeds of serial lines, in bits a second.
     static let speeds: Set<Int> = Set(SerialLine.constants.keys)
 
     private static let constants: [Int: speed_t] = [
@@ -13,7 +13,7 @@ enum SerialLine {
         460_800: speed_t(B460800), 921_600: speed_t(B921600),
     ]
 
-    /// Opens a line for reading and writing: raw, 8 data bits, no parity, one stop bit, no flow control.
+    /// Opens a serial line for reading and writing: raw, 8 data bits, no parity, one stop bit, no flow control.
     static func open(path: String, speed: Int, name: String, waiter: Waiter) throws(TrackingError) -> ByteChannel {
         let descriptor = SystemLibrary.open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else {

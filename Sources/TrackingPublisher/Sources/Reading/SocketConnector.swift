@@ -5,10 +5,10 @@ import TrackingRuntime
 
 /// Makes TCP connections.
 enum SocketConnector {
-    /// The time limit for resolving the host, and for connecting to each of its addresses.
+    /// The time limit for connecting to each address of a host. Resolving the name of the host has no limit of its own.
     static let timeout: Duration = .seconds(10)
 
-    /// An address to connect to.
+    /// A network address of the host, in the binary form of the system.
     private struct Address: Sendable {
         var family: Int32
         var bytes: [UInt8]
@@ -59,8 +59,8 @@ enum SocketConnector {
         return channel
     }
 
-    /// Enables keepalive, which detects a vanished host within half a minute. Silence alone is no sign of a fault:
-    /// receivers may be silent.
+    /// Enables TCP keepalive on a socket, which detects a vanished host within half a minute. Silence alone is no sign
+    /// of a fault: receivers may be silent.
     private static func watchOverSilentPeers(_ descriptor: Int32) {
         let options: [(Int32, Int32, Int32)] = [
             (SOL_SOCKET, SO_KEEPALIVE, 1), (Int32(IPPROTO_TCP), TCP_KEEPIDLE, 15),
@@ -73,7 +73,8 @@ enum SocketConnector {
         }
     }
 
-    /// Resolves a host. The system's resolver blocks, so it runs on its own thread. A literal address needs none.
+    /// Returns the addresses of a host. The system's resolver blocks, so it runs on its own thread. A host that is
+    /// given as a literal address needs no thread.
     private static func resolve(
         _ host: String, _ port: UInt16, _ name: String, _ waiter: Waiter
     ) async throws(TrackingError) -> [Address] {

@@ -3,22 +3,23 @@ import TrackingCore
 /// Decides which commands to send to gpsd on one connection, and interprets its reports. It uses no socket and no
 /// clock.
 struct GPSDSessionStateMachine: Sendable {
-    /// An instruction to the caller of the machine.
+    /// An instruction of this state machine to its caller: send a line to gpsd, deliver an event, or close the
+    /// connection.
     enum Action: Hashable, Sendable {
-        /// Send this line, which includes its line end.
+        /// Send this line to gpsd. The line includes its line end.
         case send(String)
         case deliver(SourceEvent)
-        /// Close the connection, which is useless.
+        /// Close the connection to gpsd, because it cannot be used any more, and end the source with this error.
         case fail(TrackingError)
     }
 
-    /// The longest time without a receiver before the source counts as broken. gpsd closes a receiver that it does
-    /// not recognize, and opens it again within some seconds for each client that still watches.
+    /// The longest time for which gpsd may have no receiver before the source counts as broken. gpsd closes a receiver
+    /// that it does not recognize, and opens it again within some seconds for each client that still watches.
     static let patience: Duration = .seconds(10)
-    /// The longest silence before gpsd is asked for its version. A receiver may be silent, and gpsd is then silent
-    /// too.
+    /// The longest time without a line from gpsd before gpsd is asked for its version. A receiver may be silent, and
+    /// gpsd is then silent too.
     static let silence: Duration = .seconds(30)
-    /// The longest time that gpsd may take to answer.
+    /// The longest time that gpsd may take to answer the question for its version.
     static let answerLimit: Duration = .seconds(10)
 
     private let name: String
@@ -26,7 +27,7 @@ struct GPSDSessionStateMachine: Sendable {
     private let asksForCycle: Bool
     private var resolution: Resolution?
     private var receivers: [String: Receiver] = [:]
-    /// The deadline for a receiver to appear; `nil` while there is one.
+    /// The deadline for a receiver to appear at gpsd; `nil` while gpsd has a receiver.
     private var receiverDeadline: MonotonicTime?
     /// The path of the receiver that gpsd closed last, for the error message.
     private var lostReceiver: String?
@@ -34,7 +35,7 @@ struct GPSDSessionStateMachine: Sendable {
     private var silenceDeadline: MonotonicTime?
     private var isAsked = false
 
-    /// The deadline for the next ``timerFired(now:)``.
+    /// The time at which the caller must call ``timerFired(now:)`` next; `nil` if no deadline is set.
     var deadline: MonotonicTime? { .earlier(self.receiverDeadline, self.silenceDeadline) }
 
     private struct Receiver: Sendable {
@@ -43,7 +44,7 @@ struct GPSDSessionStateMachine: Sendable {
         var driver: String?
     }
 
-    /// Makes the machine for the source with this name.
+    /// Makes the state machine for one connection of the source with this name to gpsd.
     init(name: String, asksForCycle: Bool, resolution: Resolution?) {
         self.name = name
         self.asksForCycle = asksForCycle
@@ -145,7 +146,8 @@ struct GPSDSessionStateMachine: Sendable {
         }
     }
 
-    /// A Boolean value that indicates whether gpsd refused a cycle because it has not recognized the receiver yet.
+    /// Returns `true` if an error message of gpsd says that gpsd refused a cycle because it has not recognized the
+    /// receiver yet.
     private func isUnknownType(_ message: String) -> Bool {
         message.hasSuffix(" is unknown.") && self.receivers.keys.contains { message.contains("Type of \($0) ") }
     }
@@ -167,7 +169,7 @@ struct GPSDSessionStateMachine: Sendable {
         return actions
     }
 
-    /// Returns the path as a JSON string; `nil` for a path with characters that would need escaping.
+    /// Returns the path of a receiver as a JSON string; `nil` for a path with characters that would need escaping.
     private static func quoted(_ path: String) -> String? {
         path.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x22 && $0 != 0x5C } ? "\"\(path)\"" : nil
     }

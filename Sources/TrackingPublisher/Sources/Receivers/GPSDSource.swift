@@ -96,7 +96,7 @@ public struct GPSDSource: LocationSource {
 
     /// Sends a line to gpsd.
     ///
-    /// - Returns: The error when gpsd does not accept the line, `nil` otherwise.
+    /// - Returns: The error when the connection does not accept the line, `nil` otherwise.
     private func refusal(of line: String, _ channel: ByteChannel) async throws(TrackingError) -> TrackingError? {
         do throws(TrackingError) {
             try await channel.write(Array(line.utf8))

@@ -11,14 +11,14 @@ public struct NMEASource: LocationSource {
     public enum Line: Hashable, Sendable {
         /// A serial device, at this speed in bits a second (8 data bits, no parity, one stop bit).
         case serial(path: String, speed: Int = 9600)
-        /// A server that sends sentences to each client.
+        /// A TCP server that sends the receiver's sentences to each client.
         case tcp(host: String, port: UInt16)
         /// Standard input until its end. Fixes are delivered as they arrive. Only one source of a process can read
         /// standard input.
         case standardInput
     }
 
-    /// The shortest silence between two bursts of sentences.
+    /// The silence on the line after which a burst of sentences counts as complete.
     private static let pause: Duration = .milliseconds(250)
 
     /// The facts of the source, which are known before it runs.

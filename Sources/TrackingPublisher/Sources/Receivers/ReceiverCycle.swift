@@ -7,7 +7,8 @@ enum ReceiverCycle {
     /// The shortest cycle that is requested when the limits of the receiver are unknown.
     static let shortest: Duration = .milliseconds(200)
 
-    /// Returns the desired interval, limited to the receiver's shortest cycle and ``longest``.
+    /// Returns the cycle to request for a resolution: its desired interval, but at least the receiver's shortest cycle
+    /// and at most ``longest``.
     static func matching(_ resolution: Resolution, shortest: Duration = ReceiverCycle.shortest) -> Duration {
         min(max(resolution.desiredInterval, shortest), max(Self.longest, shortest))
     }

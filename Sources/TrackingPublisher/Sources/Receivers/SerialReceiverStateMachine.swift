@@ -9,9 +9,9 @@ import TrackingCore
 struct SerialReceiverStateMachine: Sendable {
     /// The command languages for setting a cycle.
     enum Family: Hashable, Sendable {
-        /// PMTK sentences (MediaTek, and many that copy it).
+        /// PMTK sentences: the command language of MediaTek receivers and of many compatible ones.
         case mediaTek
-        /// UBX messages (u-blox).
+        /// UBX messages: the command language of u-blox receivers.
         case ublox
     }
 
@@ -28,16 +28,19 @@ struct SerialReceiverStateMachine: Sendable {
         self.resolution = resolution
     }
 
-    /// The line was opened. Returns the bytes to send.
+    /// Handles that the serial line was opened. Returns the bytes to send to the receiver; none if there is nothing to
+    /// send.
     mutating func opened() -> [UInt8] { self.ask() }
 
-    /// Another resolution is wanted. Returns the bytes to send.
+    /// Handles that another resolution is wanted. Returns the bytes to send to the receiver; none if there is nothing
+    /// to send.
     mutating func resolutionChanged(to resolution: Resolution) -> [UInt8] {
         self.resolution = resolution
         return self.ask()
     }
 
-    /// The receiver sent a sentence. Returns the bytes to send.
+    /// Handles that the receiver sent a sentence. Returns the bytes to send to the receiver; none if there is nothing
+    /// to send.
     mutating func received(_ sentence: NMEASentence) -> [UInt8] {
         guard case .other(let address, let fields) = sentence else { return [] }
         let isUblox = address.hasSuffix("TXT") && fields.contains { $0.contains("u-blox") }
@@ -75,14 +78,15 @@ struct SerialReceiverStateMachine: Sendable {
         }
     }
 
-    /// Returns a sentence with the given body and its checksum.
+    /// Returns an NMEA sentence with the given body, its checksum and a line end, as bytes to send to the receiver.
     static func sentence(_ body: String) -> [UInt8] {
         let checksum = NMEASentence.checksum(body.utf8)
         let digits = String(checksum, radix: 16, uppercase: true)
         return Array("$\(body)*\(digits.utf8.count == 1 ? "0" : "")\(digits)\r\n".utf8)
     }
 
-    /// Returns UBX-CFG-RATE: one measurement per interval, a fix for each measurement, aligned to GPS time.
+    /// Returns the u-blox message UBX-CFG-RATE, which sets the time between two measurements. Each measurement gives a
+    /// fix, and the measurements are aligned to GPS time.
     static func rate(milliseconds: UInt16) -> [UInt8] {
         let message: [UInt8] = [
             0x06, 0x08, 6, 0, UInt8(truncatingIfNeeded: milliseconds), UInt8(milliseconds >> 8), 1, 0, 1, 0,

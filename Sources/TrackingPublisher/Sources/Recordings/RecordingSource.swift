@@ -106,7 +106,7 @@ public struct RecordingSource: LocationSource {
         if let reason { throw TrackingError(.inputUnreadable, "\(self.facts.name): \(reason)") }
     }
 
-    /// The numbers of fixes and rejected inputs of a recording.
+    /// The outcome of reading a recording: if it contained a fix, and the number of its rejected inputs.
     private struct Yield {
         private var hasFix = false
         private var refused = 0
@@ -121,7 +121,8 @@ public struct RecordingSource: LocationSource {
             }
         }
 
-        /// The reason to reject the recording: it contains rejected inputs and no fix.
+        /// The reason to reject the recording: it contains rejected inputs and no fix. `nil` if it is not to be
+        /// rejected.
         var complaint: String? {
             guard !self.hasFix, self.refused > 0 else { return nil }
             return "the input has no valid position, and \(self.refused) invalid ones"

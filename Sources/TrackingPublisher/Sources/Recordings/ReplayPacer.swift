@@ -12,9 +12,10 @@ public struct ReplayPacer: Sendable {
     /// - Parameter pace: The speed of the replay.
     public init(pace: ReplayPace) { self.pace = pace }
 
-    /// Returns the deadline of the fix with this time; `nil` when it is due at once.
+    /// Returns the deadline of the fix with this time; `nil` when the fix is due at once.
     ///
-    /// A time before that of the last fix, as in a file with several tracks, resets the clock.
+    /// A fix that is older than the previous one, as in a file with several tracks, is due at once. The deadlines of
+    /// later fixes are computed from it.
     ///
     /// - Parameters:
     ///   - fix: The time of the fix.
@@ -31,9 +32,9 @@ public struct ReplayPacer: Sendable {
         return due > now ? due : nil
     }
 
-    /// Returns `true` when the fix with this time is to be delivered. At `max` every fix is. Otherwise the desired
-    /// interval decides, with the tolerance of the update filter (a tenth, at most 100 ms), so that 1 Hz with jitter
-    /// is not halved.
+    /// Returns `true` when the fix with this time is to be delivered. At the pace `max`, every fix is delivered. At
+    /// other paces, the desired interval decides, with the tolerance of the update filter (a tenth, at most 100 ms). A
+    /// recording with one fix a second and some jitter is then not halved.
     mutating func isWanted(_ fix: UnixTime, under resolution: Resolution?) -> Bool {
         if self.pace == .maximum { return true }
         if let interval = resolution?.desiredInterval.inSeconds, let last = self.lastDelivered, fix >= last {

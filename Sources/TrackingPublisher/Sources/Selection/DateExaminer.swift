@@ -7,8 +7,8 @@ import TrackingRuntime
 /// It corrects such a date, or marks the fix as doubtful if the device's clock is not trusted.
 final class DateExaminer: Sendable {
     private struct State {
-        /// The verdicts that were already reported, so that each is reported once. A receiver may mix correct and wrong
-        /// dates.
+        /// The verdicts about wrong dates of this receiver that were already reported, so that each is reported once. A
+        /// receiver may mix correct and wrong dates.
         var reported: Set<WeekRollover> = []
         var fixes = 0
     }
@@ -26,7 +26,11 @@ final class DateExaminer: Sendable {
     /// `true` when exactly one fix was examined so far.
     var isFirstFix: Bool { self.state.withLock { $0.fixes == 1 } }
 
-    /// Returns the event to deliver, preceded by a notice for a verdict that was not reported yet.
+    /// Examines an event of the source. A fix with a wrong date is corrected, or marked as doubtful; other events are
+    /// unchanged.
+    ///
+    /// - Returns: The event to deliver. A notice about the wrong date precedes it, unless the same verdict was reported
+    ///   before.
     func examine(_ event: SourceEvent) -> [SourceEvent] {
         guard case .fix(var location) = event else { return [event] }
         self.state.withLock { $0.fixes += 1 }

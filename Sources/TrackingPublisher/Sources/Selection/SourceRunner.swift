@@ -117,7 +117,7 @@ public struct SourceRunner: LocationSource {
         }
     }
 
-    /// Waits for an event or the deadline.
+    /// Waits until an event arrives, another resolution is wanted, or the deadline has passed.
     private func wait(until deadline: MonotonicTime?, _ waiter: Waiter) async {
         let id = deadline.map { Poller.shared.arm(Poller.Interest(deadline: $0), waiter) }
         _ = await waiter.next()

@@ -6,12 +6,12 @@ import TrackingCore
 /// the selected source is broken, the next best one runs. While the selected source is tried again, both run until it
 /// delivers.
 struct SourceSelectionStateMachine: Sendable {
-    /// An instruction to the caller of the machine.
+    /// An instruction to the caller: run or stop the source with this index, deliver a notice, or end.
     enum Action: Hashable, Sendable {
         case run(Int)
         case stop(Int)
         case deliver(SourceNotice)
-        /// Every source has ended.
+        /// Stop running, because every source has ended.
         case finish
         /// Stop reading all sources with this error. A recording cannot be read, and recordings are not tried again.
         case fail(TrackingError)
@@ -22,7 +22,7 @@ struct SourceSelectionStateMachine: Sendable {
     /// The time of uninterrupted delivery after which a source that breaks gets the shortest wait again.
     static let recovery: Duration = .seconds(30)
 
-    /// The state of a source.
+    /// The state of one source of fixes.
     private enum State: Hashable, Sendable {
         /// The source does not run. Next state: `running`.
         case closed
@@ -50,20 +50,22 @@ struct SourceSelectionStateMachine: Sendable {
     private var accuracy: Resolution.Accuracy
     private var selected: Int?
 
-    /// Creates the machine for these sources, in the order in which they were given.
+    /// Creates the machine for these sources. Their order gives each source its index, and the preference among equal
+    /// sources.
     init(_ sources: [SourceFacts], accuracy: Resolution.Accuracy) {
         self.sources = sources.map { Source(facts: $0) }
         self.accuracy = accuracy
     }
 
-    /// The deadline for the next ``timerFired(now:)``.
+    /// The time at which the caller must call ``timerFired(now:)`` next; `nil` if no broken source waits for its next
+    /// try.
     var deadline: MonotonicTime? {
         self.sources.compactMap { source in
             if case .waiting(_, let until) = source.state { until } else { nil }
         }.min()
     }
 
-    /// Starts the machine.
+    /// Starts the selection. Returns the instructions to run the first sources.
     mutating func started(now: MonotonicTime) -> [Action] { self.decide(now: now) }
 
     /// Handles that another accuracy is wanted. Returns the sources to start and stop.
@@ -108,7 +110,8 @@ struct SourceSelectionStateMachine: Sendable {
         return self.decide(now: now)
     }
 
-    /// The deadline passed. An early or outdated timer has no effect.
+    /// Handles that ``deadline`` has passed, and returns the instructions to start and stop sources. An early or
+    /// outdated timer has no effect.
     mutating func timerFired(now: MonotonicTime) -> [Action] { self.decide(now: now) }
 
     /// Returns the instructions to start and stop sources, so that exactly the wanted sources run.
@@ -165,8 +168,8 @@ struct SourceSelectionStateMachine: Sendable {
         }
     }
 
-    /// Returns the cheapest sufficient source, or else the finest one. Among equals, the one that was named first
-    /// wins.
+    /// Returns the index of the cheapest candidate whose accuracy meets the wanted one, or else of the finest
+    /// candidate. Among equals, the one that was named first wins. `nil` if there is no candidate that has not ended.
     private func best(where isCandidate: (Int) -> Bool) -> Int? {
         let candidates = self.sources.indices.filter { self.sources[$0].state != .ended && isCandidate($0) }
         let sufficient = candidates.filter { self.sources[$0].facts.accuracy >= self.accuracy }
@@ -177,7 +180,8 @@ struct SourceSelectionStateMachine: Sendable {
 
     private func rank(_ index: Int) -> Int { self.sources[index].facts.accuracy.rank }
 
-    /// Reports the selected source after a change, if there is more than one source.
+    /// Returns a notice of the selected source if another source was selected. With a single source, there is no
+    /// notice.
     private mutating func deliverSelection(_ wanted: [Int]) -> [Action] {
         guard self.sources.count > 1 else { return [] }
         let running = wanted.first { !self.isOnTrial($0) } ?? wanted.first

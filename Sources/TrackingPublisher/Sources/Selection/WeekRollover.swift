@@ -10,7 +10,7 @@ enum WeekRollover: Hashable, Sendable {
     /// The date differed by this many times 1,024 weeks (negative: in the past) from a trusted clock, and can be
     /// corrected.
     case corrected(rollovers: Int)
-    /// The date differed by this many times 1,024 weeks from a clock that is not trusted. Either of the two may be
+    /// The date differed by this many times 1,024 weeks from a clock that is not trusted. The date or the clock may be
     /// wrong.
     case suspect(rollovers: Int)
 
@@ -19,7 +19,7 @@ enum WeekRollover: Hashable, Sendable {
     /// The largest deviation of a date's error from a whole multiple of 1,024 weeks, in seconds.
     static let tolerance = 86_400.0
 
-    /// Compares the time of a fresh fix with the device's clock.
+    /// Returns the verdict on the time of a new fix, compared with the device's clock.
     static func examine(_ fix: UnixTime, clock: UnixTime, isTrusted: Bool) -> WeekRollover {
         let difference = fix.seconds - clock.seconds
         let rollovers = (difference / Self.period).rounded()
@@ -38,7 +38,8 @@ enum WeekRollover: Hashable, Sendable {
         }
     }
 
-    /// The `extra` of a fix with a doubtful date: the number of weeks by which it may be off.
+    /// The JSON text for `extra` of a fix with a doubtful date: the number of weeks by which the date may be off. `nil`
+    /// for any other fix.
     var mark: [UInt8]? {
         switch self {
         case .suspect(let rollovers): Array("{\"suspectWeeks\":\(rollovers * 1024)}".utf8)

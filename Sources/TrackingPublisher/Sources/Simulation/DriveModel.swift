@@ -3,20 +3,20 @@ import TrackingCore
 /// A simulated vehicle that observes speed limits, slows down for corners, and stops at lights and customers. The
 /// same seed gives the same drive.
 struct DriveModel: Sendable {
-    /// The acceleration, in m/s².
+    /// The acceleration of the simulated vehicle, in m/s².
     static let acceleration = 1.4
-    /// The deceleration when braking, in m/s².
+    /// The deceleration of the simulated vehicle when braking, in m/s².
     static let braking = 2.0
-    /// The time of one step, in seconds.
+    /// The time that one step of the simulation covers, in seconds.
     private static let step = 0.2
     /// The distance that the vehicle looks ahead, in metres. A vehicle at 100 km/h can stop within it.
     private static let sight = 200.0
 
     private let route: DriveRoute
     private var random: SplitMix64
-    /// The distance from the start of the lap, in metres.
+    /// The vehicle's distance from the start of the lap, in metres.
     private var position = 0.0
-    /// The speed, in metres a second.
+    /// The speed of the vehicle, in metres a second.
     private(set) var speed = 0.0
     private var waiting = 0.0
     private var leftover = 0.0

@@ -1,6 +1,6 @@
 import TrackingCore
 
-/// A closed route along streets.
+/// A closed route along streets, on which a simulated vehicle drives laps.
 struct DriveRoute: Sendable {
     /// The reason for a vehicle to stop at a point.
     enum Halt: Hashable, Sendable {

@@ -51,7 +51,8 @@ struct ReceiverModel: Sendable {
         return location
     }
 
-    /// Continues the error, in units of its deviation, to `time` (a Gauss–Markov process).
+    /// Changes the position error, in units of its standard deviation, as it wanders randomly until `time` (a
+    /// Gauss–Markov process).
     private mutating func wander(to time: UnixTime) {
         guard let last = self.last, let north = self.north else {
             self.north = self.random.normal()

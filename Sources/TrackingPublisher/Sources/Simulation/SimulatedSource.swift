@@ -30,12 +30,12 @@ public struct SimulatedSource: LocationSource {
         }
     }
 
-    /// The shortest time between two fixes.
+    /// The shortest time between two simulated fixes.
     private static let shortestCycle: Duration = .milliseconds(100)
-    /// The longest sleep. A new resolution wakes the source earlier.
+    /// The longest time for which the simulation sleeps between two steps. A new resolution wakes it earlier.
     private static let longestSleep: Duration = .seconds(1)
 
-    /// The moment at which the courier starts, common to all simulations of the process.
+    /// The moment at which the courier starts the drive. It is common to all simulations of the process.
     private static let departure = DeviceClock.now
 
     /// The facts of the source, which are known before it runs.
