@@ -13,24 +13,26 @@ struct UnsentEvents: Sendable {
     static let mostOwn = 100
     /// The largest number of waiting events of a trackable whose records another system supplies.
     static let mostRemote = 1_000
-    /// The number of waiting events of all trackables above which each trackable keeps only ``fewest``.
+    /// The number of waiting events of all trackables above which each trackable that gets a new event keeps only
+    /// ``fewest``.
     static let many = 10_000
-    /// The number of waiting events that each trackable may always have.
+    /// The number of waiting events that each trackable may always have, even when all trackables together have too
+    /// many.
     static let fewest = 2
 
     private var entries: [Entry] = []
 
-    /// The number of events.
+    /// The number of events that wait to be published.
     var count: Int { self.entries.count }
 
-    /// `true` while there is none.
+    /// `true` while no event waits to be published.
     var isEmpty: Bool { self.entries.isEmpty }
 
-    /// Adds an event; above the limit, the oldest events are removed.
+    /// Adds an event that waits to be published; above the limit, the oldest waiting events are removed.
     ///
     /// - Parameters:
-    ///   - most: The most events of this trackable.
-    ///   - total: The number of events of all trackables, before this one.
+    ///   - most: The largest number of waiting events of this trackable.
+    ///   - total: The number of waiting events of all trackables, before this one.
     mutating func add(_ event: TrackingEvent, most: Int, total: Int) {
         self.entries.append(Entry(event: event))
         let room = total + 1 > Self.many ? Self.fewest : most
@@ -42,7 +44,7 @@ struct UnsentEvents: Sendable {
         for index in self.entries.indices { self.entries[index].isRequested = true }
     }
 
-    /// Takes out the events for which `mayGo` returns `true`, oldest first.
+    /// Removes and returns the waiting events for which `mayGo` returns `true`, oldest first.
     mutating func take(
         where mayGo: (_ event: TrackingEvent, _ isRequested: Bool) -> Bool
     ) -> [TrackingEvent] {
@@ -51,10 +53,10 @@ struct UnsentEvents: Sendable {
         return taken
     }
 
-    /// Removes the events for which `isGone` returns `true`.
+    /// Removes the waiting events for which `isGone` returns `true`.
     mutating func forget(where isGone: (TrackingEvent) -> Bool) { self.entries.removeAll { isGone($0.event) } }
 
-    /// Replaces the place of every event by the result of `shown`; `nil` removes it.
+    /// Replaces the position of every waiting event by the result of `shown`; `nil` removes the position.
     mutating func hide(_ shown: (Location) -> Location?) {
         for index in self.entries.indices {
             self.entries[index].event.location = self.entries[index].event.location.flatMap(shown)

@@ -68,7 +68,8 @@ struct IntakeQueue: Sendable {
     /// `true` while no sender waits for an answer, and no batch of records is being looked up or written.
     var isIdle: Bool { self.round == .none && self.arrived.isEmpty && self.waiting.isEmpty }
 
-    /// Accepts a batch of records for the next round. Its sender waits for the answer until `deadline`.
+    /// Accepts a sender's batch of records, which the next round looks up in the log and writes. The sender waits for
+    /// the answer until `deadline`.
     mutating func arrived(_ batch: Batch, by deadline: MonotonicTime) {
         self.arrived.append(batch)
         self.deadlines.set(batch.request, deadline: deadline)
@@ -123,8 +124,8 @@ struct IntakeQueue: Sendable {
         return news
     }
 
-    /// Ends the round once all of its new records are written to the log. Senders whose records are not all
-    /// acknowledged continue to wait.
+    /// Ends the round (the look-up and writing of several batches) once all of its new records are written to the log.
+    /// Senders whose records are not all acknowledged continue to wait.
     ///
     /// - Parameter isStored: Returns `true` for a record that is still in the log because it is not acknowledged.
     /// - Returns: The answers to senders whose records are all acknowledged.

@@ -1,6 +1,6 @@
 public import TrackingCore
 
-/// The facts of a source that are known before it runs.
+/// The facts of a source that are known before it runs, such as its name, its kind and its class of accuracy.
 public struct SourceFacts: Hashable, Sendable {
     /// The source as its user wrote it, for logs and events, such as `gpsd://127.0.0.1:2947`. It never contains a
     /// credential.

@@ -14,10 +14,10 @@ struct DormantTrackable: Sendable {
     /// The generator of random ids for events and streams.
     var random: SplitMix64
 
-    /// The number of records in the log.
+    /// The number of this trackable's records in the log.
     var count: Int { self.log.streams.reduce(0) { $0 + $1.stored.count } }
 
-    /// `true` while the log has records, or streams whose end was not published.
+    /// `true` while the log has records of this trackable, or earlier streams whose end the recorders may not know yet.
     var isPending: Bool { self.log.streams.contains { !$0.stored.isEmpty || $0.id != self.log.current } }
 
     /// Restores one named value that an earlier run stored in the log.
@@ -33,7 +33,7 @@ struct DormantTrackable: Sendable {
 
     /// Handles the log's result of an operation on this trackable's records.
     ///
-    /// Returns answers to the caller, if the caller requested the operation.
+    /// - Returns: The answer to the caller, if a caller requested the operation.
     mutating func happened(_ event: PublisherStateMachine.LogEvent) -> [Output] {
         switch event {
         case .appended(let stream, let seqs):
@@ -101,8 +101,8 @@ struct DormantTrackable: Sendable {
 
     // MARK: - Departure
 
-    /// Publishes the end of the last trip: the trip itself and its event. Does this once on each connection, and only
-    /// after the end was written to the log.
+    /// Publishes the end of the last trip: the trip itself and the event of its end. This happens once on each
+    /// connection, and only after the end of the trip was written to the log.
     mutating func publishDeparture(of id: TrackableID, _ configuration: PublisherConfiguration) -> [Output] {
         guard let departure = self.departure, departure.isWritten, !departure.isPublished else { return [] }
         self.departure?.isPublished = true
@@ -120,7 +120,8 @@ struct DormantTrackable: Sendable {
 
     /// Forgets the end of the last trip and deletes it from the log.
     ///
-    /// The reason is that the broker acknowledged it, or that another publisher tracks the trackable now.
+    /// Call this function when the broker has acknowledged the end of the trip, or when another publisher tracks the
+    /// trackable.
     mutating func endDeparture(of id: TrackableID) -> [Output] {
         guard self.departure != nil else { return [] }
         self.departure = nil

@@ -2,9 +2,9 @@ import TrackingCore
 
 /// The origin of one trackable's records: this device, or another system.
 enum Feed: Sendable {
-    /// The device's own fixes.
+    /// The trackable's records are the device's own fixes, trips and events.
     case device
-    /// Records that reach this program over HTTP, for instance.
+    /// Another system supplies the trackable's records, for example over HTTP.
     case remote(RemoteSource)
 
     /// The other system that supplies the records; `nil` if they are the device's own fixes.
@@ -13,15 +13,15 @@ enum Feed: Sendable {
     /// `true` if another system supplies the trackable's records.
     var isRemote: Bool { if case .remote = self { true } else { false } }
 
-    /// Returns `true` if a broker's acknowledgement of a live position can make its record safe.
+    /// Returns `true` if the broker's acknowledgement of a live position can make the position's record safe.
     ///
-    /// It cannot for records of another system, if recorders must acknowledge them. Their sender waits for the
-    /// recorders.
+    /// The result is `false` if another system supplies the records and recorders must acknowledge them. The sender of
+    /// such records waits for the recorders.
     func countsLive(_ recording: SpoolStateMachine.Configuration) -> Bool {
         !self.isRemote || !recording.needsRecorder
     }
 
-    /// Changes the other system that supplies the records.
+    /// Applies `change` to the remote source: the stored state of the other system that supplies the records.
     ///
     /// - Returns: The result of `change`; `nil` if the records are the device's own fixes.
     mutating func withRemote<Result>(_ change: (inout RemoteSource) -> Result) -> Result? {

@@ -7,7 +7,8 @@ struct LastPosition: Sendable {
     /// The positions that the trackable's next events contain.
     var places = EventPlaces()
 
-    /// Forgets the position, unless it is newer than `watermark`.
+    /// Forgets the last position and the positions for events, unless the last position is newer than `watermark`. With
+    /// `nil`, they are always forgotten.
     mutating func forget(through watermark: Location?) {
         guard self.fix?.came(after: watermark) != true else { return }
         self = LastPosition()

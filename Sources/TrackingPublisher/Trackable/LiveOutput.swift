@@ -6,12 +6,13 @@ struct LiveOutput: Sendable {
     var lane: LiveLane
     /// The queue of updates with positions as the receiver measured them; `nil` if they are not published.
     private(set) var raw: LiveLane?
-    /// `true` if a waiting position is published although sending is deferred: its own deferral is over.
+    /// `true` if the waiting position may be published although sending is deferred, because the deferral of this
+    /// position is over.
     var owesUpdate = false
     private let rawStream: StreamID
     private var lastRawSeq: UInt64 = 0
 
-    /// Makes the queues of a trackable of which nothing was published yet.
+    /// Makes the queues of filtered and raw updates for a trackable of which nothing was published yet.
     init(filter: LocationFilter, rawStream: StreamID, configuration: PublisherConfiguration) {
         self.lane = LiveLane(filter: filter)
         self.rawStream = rawStream
@@ -19,7 +20,7 @@ struct LiveOutput: Sendable {
         self.deferralChanged(configuration)
     }
 
-    /// `true` while no update is in flight and none waits.
+    /// `true` while no update is in flight (published and not acknowledged) and no position waits to be published.
     var isIdle: Bool { self.lane.isIdle && self.raw?.isIdle ?? true }
 
     /// Uses the changed filter rule and maximum silence of the trackable.
@@ -61,7 +62,7 @@ struct LiveOutput: Sendable {
         self.raw = isWanted ? self.raw ?? LiveLane(filter: self.lane.filter) : nil
     }
 
-    /// Handles a fix for the raw updates.
+    /// Passes a captured fix to the queue of raw updates, if raw positions are published.
     ///
     /// - Parameters:
     ///   - fix: The position as the receiver measured it.
@@ -77,18 +78,19 @@ struct LiveOutput: Sendable {
     /// Returns the raw update to publish now; `nil` if there is none.
     mutating func nextRaw(now: MonotonicTime) -> LocationUpdate? { self.raw?.next(now: now) }
 
-    /// Handles the broker's answer to the raw update. The next one may be published, even after a rejection.
+    /// Handles the broker's answer to the raw update. The next raw update may be published, even after a rejection.
     mutating func rawAnswered() { self.raw?.acknowledged() }
 
     /// Replaces each position that is remembered for publishing by the result of `shown`; `nil` removes the position.
     ///
-    /// - Returns: For the filtered and the raw updates: which published updates are affected.
+    /// - Returns: The effects on the filtered (`lane`) and on the raw updates: if the update in flight or the last
+    ///   published update contained a replaced or removed position.
     mutating func hide(_ shown: (Location) -> Location?) -> (lane: LiveLane.Hiding, raw: LiveLane.Hiding?) {
         (self.lane.hide(shown), self.raw?.hide(shown))
     }
 
-    /// Discards all remembered positions because the log begins a new stream, and their record names are of the old
-    /// one.
+    /// Discards all remembered recorded positions, because the log begins a new stream. Their record names belong to
+    /// the old stream. Raw positions remain.
     mutating func beginStream() { self.lane = LiveLane(filter: self.lane.filter) }
 
     /// Makes sure that no position up to and including `watermark` is published again; `nil` applies to every position.
@@ -97,7 +99,7 @@ struct LiveOutput: Sendable {
         self.raw?.forget(through: watermark)
     }
 
-    /// Handles that no more fixes will come: the last fix is published, whatever the filter decided.
+    /// Handles that no more fixes will come: the newest fix waits to be published, whatever the filter decided.
     mutating func finish(wallClock: UnixTime?) {
         self.lane.finish(wallClock: wallClock)
         self.raw?.finish(wallClock: wallClock)

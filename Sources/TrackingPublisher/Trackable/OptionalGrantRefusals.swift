@@ -4,15 +4,15 @@ import TrackingCore
 ///
 /// Without them, the trackable is published all the same.
 struct OptionalGrantRefusals: Hashable, Sendable {
-    /// A right that a trackable can do without.
+    /// An optional permission at the broker. Without it, the trackable is published nevertheless.
     enum Grant: Hashable, Sendable {
-        /// Subscribing to the command topic.
+        /// The permission to subscribe to the trackable's command topic.
         case commands
-        /// Publishing the resolution in force.
+        /// The permission to publish the trackable's resolution in force.
         case resolution
     }
 
-    /// The refused grants.
+    /// The optional permissions that the broker refuses now.
     private(set) var grants: Set<Grant> = []
     /// The time of the next attempt to use the refused permissions; `nil` if no attempt is due.
     private(set) var retryAt: MonotonicTime?

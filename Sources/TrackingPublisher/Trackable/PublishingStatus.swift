@@ -25,13 +25,13 @@ struct PublishingStatus: Sendable {
         var isUpdateAcknowledged = false
     }
 
-    /// A rejection by the broker's rules.
+    /// A rejection of the trackable by the broker's access rules, with the time of the next attempt.
     struct Rejection: Hashable, Sendable {
-        /// The broker's reason.
+        /// The reason that the broker gave for the rejection.
         var error: TrackingError
-        /// The moment of the next attempt.
+        /// The moment of the next attempt to publish the rejected trackable.
         var retryAt: MonotonicTime
-        /// The waits for further rejections. The status uses them when the retry begins.
+        /// The growing waits for rejections after this one. The status uses them when the next attempt begins.
         var backoff: Backoff
         /// The proofs from before the rejection, if the trackable was announced on this connection; otherwise `nil`.
         var confirmation: Confirmation?
@@ -43,13 +43,13 @@ struct PublishingStatus: Sendable {
         var reason: TrackingError.Code?
     }
 
-    /// The standing now.
+    /// The present standing of this publisher for the trackable: unannounced, announced, rejected or failed.
     private(set) var standing = Standing.unannounced
     /// The time from which this publisher claims the trackable; `nil` before the first announcement.
     ///
     /// The presence message contains it. The publisher with the latest claim owns the trackable.
     var since: UnixTime?
-    /// The waits after rejections. They begin with the shortest again after the broker acknowledged an update.
+    /// The reason why nothing of the trackable is published any more; `nil` while the trackable has not failed.
     private var backoff = Backoff(first: .seconds(1), maximum: .seconds(900))
     /// The state that the caller received last.
     var reported = Report()
@@ -57,7 +57,8 @@ struct PublishingStatus: Sendable {
     /// The reason why nothing of the trackable is published any more; `nil` while it did not fail.
     var failure: TrackingError? { if case .failed(let error) = self.standing { error } else { nil } }
 
-    /// The rejection that is waited out; `nil` where there is none.
+    /// The broker's rejection of the trackable, while the publisher waits for the next attempt; `nil` if the trackable
+    /// is not rejected now.
     var rejection: Rejection? { if case .rejected(let rejection) = self.standing { rejection } else { nil } }
 
     /// `true` if the trackable is announced and claimed on this connection, so that this publisher may publish it.
@@ -101,15 +102,16 @@ struct PublishingStatus: Sendable {
     /// Claims the trackable from the present time on, or from 1 ms after the latest claim of other publishers if that
     /// is later.
     ///
-    /// At the latest time that a message can contain, claims are equal. The session id then decides.
+    /// The time of a claim is at most the latest time that a message can contain. Two claims of that time are equal,
+    /// and the greater session id decides.
     mutating func claim(after others: OtherPublishers, now wall: UnixTime) {
         let latest = others.presences.map(\.since).max()
         let after = latest.map { UnixTime($0.seconds + 0.001) } ?? wall
         self.since = min(max(wall, after), WireLimits.latestTime)
     }
 
-    /// Returns `true` where the claim of another publisher is later than the own one. The greater session id decides a
-    /// tie.
+    /// Returns `true` if another publisher's claim of the trackable is later than this publisher's claim. If both have
+    /// the same time, the greater session id is the later claim. Returns `false` before this publisher's first claim.
     func isBehind(_ other: Presence, _ session: SessionID) -> Bool {
         self.since.map { (other.since, other.session) > ($0, session) } ?? false
     }

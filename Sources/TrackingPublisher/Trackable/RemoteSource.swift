@@ -12,7 +12,8 @@ struct RemoteSource: Sendable {
     /// The moment until which the trackable remains tracked if the source provides no further records.
     var leaseEnd: MonotonicTime
 
-    /// The time between two looks at the log of a trackable that gets no new records.
+    /// The time after which the publisher checks again if all records of a trackable are safe, so that tracking can
+    /// end.
     ///
     /// It is also the shortest time between two attempts to send the records of trackables that are not tracked.
     static let drainPause = Duration.seconds(60)

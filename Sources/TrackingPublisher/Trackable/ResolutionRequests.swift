@@ -3,21 +3,22 @@ import TrackingCore
 /// The resolution requests of subscribers for one trackable. Requests of subscribers that are not present yet are
 /// included.
 struct ResolutionRequests: Sendable {
-    /// The requests of each client by session.
+    /// The resolutions that the subscribers request, by client and by the client's session.
     private(set) var byClient: [ClientID: [SessionID: Resolution]] = [:]
     /// The time at which requests are dropped that were not received again on this connection; `nil` if none are
     /// expected.
     private(set) var confirmationDeadline: MonotonicTime?
-    /// The clients whose earlier requests were not received again on this connection.
+    /// The clients whose earlier requests were not received again on this connection so far.
     private var unconfirmed: Set<ClientID> = []
-    /// `true` while the memory is full with requests of present clients. A request of a new client is then rejected at
-    /// once.
+    /// `true` while the requests of present clients fill the limit of ``maximumClients``. A request of a new client is
+    /// then rejected at once.
     private var isFull = false
 
-    /// The most clients whose requests are remembered.
+    /// The largest number of clients whose requests are remembered.
     static let maximumClients = 20_000
 
-    /// Expects that every known request is received again on this connection, and drops the others after `deadline`.
+    /// Begins to expect every known request again on this connection. Requests that are not received again until
+    /// `deadline` are dropped.
     ///
     /// A client may have withdrawn its request while the publisher was not connected.
     mutating func expectAgain(by deadline: MonotonicTime) {
@@ -77,7 +78,8 @@ struct ResolutionRequests: Sendable {
 
     /// Handles that a subscriber left.
     ///
-    /// Its request is kept if it is the client's only one, because the subscriber may come back without repeating it.
+    /// The subscriber's request is removed only if its client has other requests. Otherwise the request remains,
+    /// because the subscriber may come back without repeating it.
     mutating func left(_ subscriber: SubscriberID) {
         self.isFull = false
         if self.byClient[subscriber.client]?.count ?? 0 > 1 {

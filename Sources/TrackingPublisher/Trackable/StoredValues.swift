@@ -4,13 +4,15 @@ import TrackingCore
 struct StoredValues: Hashable, Sendable {
     /// The prefixes of the names under which the log stores these values. The trackable's id follows the prefix.
     enum Key: String, CaseIterable {
-        /// The state of the trip that has not ended.
+        /// The prefix for the state of the trackable's trip that has not ended.
         case trip = "trip/"
-        /// The state of the low-battery detection.
+        /// The prefix for the state of the trackable's low-battery detection.
         case lowBattery = "battery/"
-        /// The times of the newest published records, if another system supplies the records.
+        /// The prefix for the times of the newest published records, if another system supplies the trackable's
+        /// records.
         case watermarks = "told/"
-        /// The end of a trip that the broker has not acknowledged, of a trackable that is no longer tracked.
+        /// The prefix for the end of a trip that the broker has not acknowledged, of a trackable that is no longer
+        /// tracked.
         case departure = "departed/"
 
         /// Returns the name under which the log stores this value of a trackable.
@@ -26,7 +28,7 @@ struct StoredValues: Hashable, Sendable {
 }
 
 extension StoredValues.Key {
-    /// Returns the trackables with a value under this key, and the value of each.
+    /// Returns the ids of the trackables that have a stored value with this prefix, and the value of each.
     func values(in stored: [String: [UInt8]]) -> [(id: TrackableID, value: [UInt8])] {
         stored.compactMap { name, value in
             guard name.hasPrefix(self.rawValue) else { return nil }

@@ -4,14 +4,15 @@ import TrackingCore
 struct TrackableBacklog: Sendable {
     /// The stream to which new records are appended: one life of the log, with numbers from 1.
     ///
-    /// A reopened damaged log begins a new stream. So does a log whose numbers were assigned twice.
+    /// A log that was reopened after damage begins a new stream. So does a log that was restored from an older copy,
+    /// because it would assign the same numbers twice.
     private(set) var stream: StreamID
-    /// The last number that was assigned to a record of the stream.
+    /// The last number that was assigned to a record of the current stream.
     private(set) var lastSeq: UInt64
     /// The highest number up to which records are written to the log, or failed to be written. Later records are not
     /// published yet.
     private(set) var written: UInt64
-    /// Decides about the batches of the recording lane.
+    /// The state machine that sends the pending records to recorders in batches, on the recording lane.
     var spool: SpoolStateMachine
     /// The records that the broker acknowledged as live positions before it delivered this publisher's own presence
     /// message.
@@ -35,13 +36,13 @@ struct TrackableBacklog: Sendable {
     /// `true` if every numbered record is written to the log, or failed to be written.
     var isWritten: Bool { self.written == self.lastSeq }
 
-    /// The name of the next record.
+    /// The name (stream and number) that the next new record gets.
     var nextName: RecordName { RecordName(stream: self.stream, seq: self.lastSeq + 1) }
 
     /// The number of records that are not safe yet. All records still being written together count as one.
     var unsafeCount: Int { self.spool.queued + (self.isWritten ? 0 : 1) }
 
-    /// `true` while a batch is under way, or records wait for one.
+    /// `true` while a batch of records is on its way to the broker, or records wait for a batch.
     var isBusy: Bool { self.spool.isUnderWay || self.spool.unsent > 0 }
 
     /// The trackable's records in the log. The last number includes records that are still being written.
@@ -51,11 +52,11 @@ struct TrackableBacklog: Sendable {
         return contents
     }
 
-    /// Returns `true` if this record may be published: it is in the log, failed to be written, or is of an earlier
-    /// stream.
+    /// Returns `true` if the record with this stream and number may be published: it is in the log, failed to be
+    /// written, or is of an earlier stream.
     func mayPublish(_ stream: StreamID, _ seq: UInt64) -> Bool { seq <= self.written || stream != self.stream }
 
-    /// Assigns the next number of the stream to a record.
+    /// Assigns the next number of the current stream to a new record, and returns the number.
     mutating func nextSeq() -> UInt64 {
         self.lastSeq += 1
         return self.lastSeq
@@ -73,7 +74,7 @@ struct TrackableBacklog: Sendable {
         return true
     }
 
-    /// Begins to append to another stream, after its number `last`.
+    /// Makes another stream of the log the current one. The next record gets the number after `last`.
     mutating func begin(_ stream: StreamID, after last: UInt64) {
         self.stream = stream
         self.lastSeq = last
@@ -102,7 +103,7 @@ extension SpoolContents.Trackable {
         }
     }
 
-    /// Adds an empty stream and makes it the current one.
+    /// Adds an empty stream and makes it the current one, to which new records are appended.
     mutating func begin(_ stream: StreamID) {
         self.streams.append(StoredStream(id: stream))
         self.current = stream
@@ -115,7 +116,7 @@ extension SpoolContents.Trackable {
         return self.streams[place].last
     }
 
-    /// Changes one of the streams.
+    /// Applies `change` to one of the trackable's streams in the log. Does nothing if the stream is unknown.
     mutating func change(_ stream: StreamID, _ change: (inout StoredStream) -> Void) {
         guard let place = self.streams.firstIndex(where: { $0.id == stream }) else { return }
         change(&self.streams[place])

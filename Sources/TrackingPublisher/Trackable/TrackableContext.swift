@@ -2,7 +2,7 @@ import TrackingCore
 
 /// The publisher's state at one moment, as far as the decisions about one trackable depend on it.
 struct TrackableContext: Sendable {
-    /// The moment, with the best time that is known.
+    /// The moment of the decisions. Its wall-clock time is corrected with the best time that is known.
     let moment: Moment
     /// The state of the publisher's session at the broker: its connection, announcement and liveness.
     let session: SessionStateMachine
@@ -28,9 +28,9 @@ struct TrackableContext: Sendable {
     var isAnnounced: Bool { self.session.isAnnounced }
     /// `true` after the broker delivered this publisher's own liveness message on this connection.
     var isAlive: Bool { self.session.isLivenessConfirmed }
-    /// `true` while the publisher captures and publishes.
+    /// `true` while the publisher is switched on, that is, records and publishes fixes.
     var isOn: Bool { self.configuration.isOn }
-    /// `true` where positions are published live.
+    /// `true` if new positions are published at once as live positions, and not only in batches of records.
     var sendsLive: Bool { self.configuration.sendsLive }
     /// `true` if records are sent without a request of the caller, by the configured window of batches.
     var sendsByItself: Bool { self.configuration.sendsByItself }
@@ -61,7 +61,7 @@ struct TrackableContext: Sendable {
     /// removed.
     func shown(_ trip: Trip) -> Trip { self.configuration.shown(trip) }
 
-    /// The path of a topic under the configured root.
+    /// Returns the full path of a topic, which begins with the configured topic root.
     func path(_ topic: Topic) -> String { self.configuration.topicRoot.path(topic) }
 }
 
@@ -88,6 +88,6 @@ extension PublisherConfiguration {
 struct OtherPublishers: Sendable {
     /// The presence messages of the other publishers. Some of these publishers may be gone.
     let presences: [Presence]
-    /// The publisher that is present and entitled to publish the trackable.
+    /// The publisher that is present and entitled to publish the trackable; `nil` if there is none.
     let owner: Member?
 }

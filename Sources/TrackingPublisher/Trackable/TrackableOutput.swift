@@ -8,15 +8,16 @@ extension TrackableStateMachine {
         case history
         case presence
         case resolution
-        /// The end of the last trip of a trackable that is no longer tracked.
+        /// The end of the last trip, and its event, of a trackable that is no longer tracked.
         case departure
-        /// A message whose answer has no effect.
+        /// A message for which the broker's answer has no effect.
         case other
     }
 
     /// A decision about one trackable, for the publisher to carry out.
     enum Output: Hashable, Sendable {
-        /// Publish a message.
+        /// Publish a message on this topic. The publication is the kind of the message, by which the broker's answer is
+        /// handled.
         case publish(Topic, [UInt8], Publication)
         /// Clear a topic's retained message. Without a connection, this is done on the next one.
         case clear(Topic)
@@ -31,19 +32,22 @@ extension TrackableStateMachine {
         case subscribe
         /// Subscribe to the topic on which the trackable gets commands.
         case subscribeToCommands
-        /// Ignore the broker's later answers to messages of this kind.
+        /// Ignore the broker's later answers to messages of this kind that were already published for the trackable.
         case ignoreAnswers(Publication)
         /// Pass a request to the device's log.
         case log(PublisherStateMachine.LogAction)
-        /// Pass an action to the caller of the publisher.
+        /// Return this action, such as an answer to a request or a changed state, to the program that runs the
+        /// publisher.
         case action(PublisherStateMachine.Action)
         /// Compute the resolution for the receiver again, from all trackables.
         case updateSensorResolution
-        /// Release everything that waits because sending is deferred.
+        /// End the deferral of sending: send all positions and records of the device that wait because of it.
         case release
-        /// The broker acknowledged a position, or a batch with this number of records.
+        /// Count for callers that wait for sending: the broker acknowledged a position (`nil`), or a batch with this
+        /// number of records.
         case acknowledged(batch: Int?)
-        /// These records became safe: the required acknowledgement has arrived.
+        /// Count for callers that wait for sending: these records became safe, because the required acknowledgement has
+        /// arrived.
         case safe(StreamID, SeqSet)
         /// Stop tracking the trackable: the other system supplied no more records for some time, and all its records
         /// are safe.
@@ -52,7 +56,8 @@ extension TrackableStateMachine {
 }
 
 extension TrackableStateMachine.Publication {
-    /// `true` if the broker's answer is ignored after the trackable was removed or the publisher was switched off.
+    /// `true` if the broker's answer to a message of this kind is ignored after the trackable was removed or the
+    /// publisher was switched off.
     var isIgnoredOnceRemoved: Bool {
         switch self {
         case .update, .raw, .history, .presence, .resolution: true

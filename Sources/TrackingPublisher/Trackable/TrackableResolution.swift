@@ -8,7 +8,7 @@ struct TrackableResolution: Sendable {
     private(set) var damper: ResolutionDamper
     /// Decides whether the trackable is near its destination.
     var proximity: ProximityStateMachine
-    /// Decides which remaining way to the destination is published.
+    /// Decides which remaining distance and time to the destination are published, and when.
     var approach = ApproachStateMachine()
     /// The time at which a waiting change takes effect or may be published; `nil` if no change waits.
     var deadline: MonotonicTime?
@@ -21,7 +21,8 @@ struct TrackableResolution: Sendable {
     /// The minimum time between two publishes of the resolution on this connection.
     private var pause = ChangePause()
 
-    /// The largest number of published resolutions without an acknowledgement. Above it, only the latest change waits.
+    /// The largest number of published resolutions without an acknowledgement. At this number, further changes are not
+    /// published; the latest of them is published after an acknowledgement.
     static let maximumUnacknowledged = 32
 
     /// Makes the resolution of a trackable, which was not published yet.
@@ -70,7 +71,7 @@ struct TrackableResolution: Sendable {
         return true
     }
 
-    /// Handles the broker's answer to a published resolution.
+    /// Handles the broker's answer to a published resolution, which then counts as acknowledged.
     mutating func answered() { self.unacknowledged = max(0, self.unacknowledged - 1) }
 
     /// Makes sure that the resolution is published again, even if it has not changed.

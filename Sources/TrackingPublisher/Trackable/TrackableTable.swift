@@ -23,37 +23,40 @@ struct TrackableTable: Sendable {
     private var conditions: Conditions?
     /// The names of the tracked trackables.
     private(set) var tracked: Set<TrackableID> = []
-    /// The names of the trackables that were changed since ``takeTouched()``.
+    /// The names of the trackables that were changed since ``takeTouched()`` was last called.
     private(set) var touched: Set<TrackableID> = []
-    /// The number of events that all trackables have yet to publish.
+    /// The number of recorded events of all trackables that were not published yet.
     private(set) var unsentEvents = 0
 
-    /// `true` while nothing is tracked.
+    /// `true` while the publisher tracks no trackable.
     var isEmpty: Bool { self.tracked.isEmpty }
 
-    /// `true` while a trackable is dormant.
+    /// `true` while at least one trackable is dormant, that is, known from the log but not tracked.
     var hasDormant: Bool { self.entries.count > self.tracked.count }
 
-    /// Returns `true` while a trackable is tracked.
+    /// Returns `true` while the trackable with this id is tracked.
     func isTracked(_ id: TrackableID) -> Bool { self.tracked.contains(id) }
 
-    /// A tracked trackable; `nil` where it is not tracked.
+    /// The state machine of the tracked trackable with this id; `nil` if the trackable is not tracked.
     subscript(id: TrackableID) -> TrackableStateMachine? { self.entries[id]?.tracked }
 
-    /// The tracked trackables.
+    /// The state machines of all tracked trackables.
     var all: some Sequence<TrackableStateMachine> { self.tracked.lazy.compactMap { self.entries[$0]?.tracked } }
 
-    /// The dormant trackables.
+    /// The stored states of all dormant trackables (known from the log, but not tracked), with their ids.
     var dormant: some Sequence<(id: TrackableID, trackable: DormantTrackable)> {
         self.entries.lazy.compactMap { id, entry in entry.dormant.map { (id, $0) } }
     }
 
-    /// The dormant trackables whose last trip was not acknowledged.
+    /// The ids of the dormant (not tracked) trackables for which the broker has not acknowledged the end of the last
+    /// trip.
     var departed: [TrackableID] { self.dormant.filter { $0.trackable.departure != nil }.map(\.id) }
 
-    /// Returns the trackables to examine after an event: the changed ones, or all if the publisher's state changed.
+    /// Returns the trackables to examine after an event: those that were changed. If the publisher's state changed, all
+    /// tracked trackables are examined, and all dormant ones with an unacknowledged end of a trip.
     ///
-    /// - Parameter isDeferring: `true` if sending can be deferred. Then all tracked trackables are examined.
+    /// - Parameter isDeferring: `true` if sending can be deferred. Then all tracked trackables are examined after each
+    ///   event.
     mutating func concerned(
         by conditions: Conditions, isDeferring: Bool
     ) -> (tracked: [TrackableID], dormant: [TrackableID]) {
@@ -65,12 +68,14 @@ struct TrackableTable: Sendable {
         return (isDeferring ? Array(self.tracked) : touched, touched)
     }
 
-    /// The next deadline of a trackable; `nil` where there is none.
+    /// The next time at which a tracked trackable has something to do; `nil` if there is none, or if the trackable is
+    /// not tracked.
     func nextDeadline(of id: TrackableID, _ context: TrackableContext) -> MonotonicTime? {
         self.entries[id]?.tracked?.nextDeadline(context)
     }
 
-    /// A dormant trackable; `nil` where it is tracked or not known.
+    /// Returns the stored state of a dormant trackable (known from the log, but not tracked); `nil` if the trackable is
+    /// tracked or not known.
     func dormant(_ id: TrackableID) -> DormantTrackable? { self.entries[id]?.dormant }
 
     /// Returns the records that a recorder has not acknowledged; `nil` if there are none, or no recorder is needed.
@@ -87,7 +92,7 @@ struct TrackableTable: Sendable {
             recorders: recording.recorders.sorted())
     }
 
-    /// Changes a tracked trackable in place.
+    /// Applies `change` to the state machine of a tracked trackable, and marks the trackable as changed.
     ///
     /// - Returns: The result of `change`; `nil` where the trackable is not tracked.
     @discardableResult
@@ -103,7 +108,7 @@ struct TrackableTable: Sendable {
         return result
     }
 
-    /// Changes a dormant trackable in place.
+    /// Applies `change` to the stored state of a dormant (not tracked) trackable, and marks the trackable as changed.
     ///
     /// - Returns: The result of `change`; `nil` where the trackable is tracked or not known.
     @discardableResult

@@ -4,22 +4,22 @@ import TrackingCore
 struct TrackableTrips: Sendable {
     /// Decides about the beginning, the progress and the end of trips.
     var machine: TripStateMachine
-    /// The trip that ended last, in this run.
+    /// The trip that ended last in this run of the program; `nil` if there is none.
     var last: Trip?
     /// The newest state of a trip that was not published yet; `nil` if there is none.
     var unpublished: Trip?
     /// The state of a trip that was published last in this run of the program.
     var published: Trip?
 
-    /// Makes trips of which none was published.
+    /// Makes the trips of a trackable. None of them counts as published.
     init(_ machine: TripStateMachine) { self.machine = machine }
 
-    /// The trip under way at `moment`, else the last one of this run.
+    /// Returns the trip under way at `moment`, or else the last trip that ended in this run of the program.
     func newest(at moment: Moment) -> Trip? { self.machine.status(at: moment) ?? self.last }
 
     /// Starts a trip in `mode`, or ends the trip where `mode` is `nil`.
     ///
-    /// - Throws: `tripUnderWay`, `noTrip`.
+    /// - Throws: `tripUnderWay` when a trip exists already; `noTrip` when there is no trip to end.
     mutating func change(
         to mode: TripMode?, at moment: Moment, next: RecordName
     ) throws(TrackingError) -> TripStateMachine.Change {
@@ -33,10 +33,10 @@ struct TrackableTrips: Sendable {
 struct Departure: Hashable, Sendable {
     /// The last version of the trip.
     var trip: Trip
-    /// The event of the end; `nil` where the program was started again since.
+    /// The event that reports the end of the trip; `nil` if the program was started again since.
     var event: TrackingEvent?
-    /// `true` after the end was written to the log, or failed to be written.
+    /// `true` after the end of the trip was written to the log, or failed to be written.
     var isWritten = false
-    /// `true` after the end was published on this connection.
+    /// `true` after the end of the trip was published on this connection.
     var isPublished = false
 }

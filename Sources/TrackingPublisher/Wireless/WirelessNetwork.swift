@@ -5,24 +5,25 @@ private import SystemLibrary
 /// Reading it needs no rights and does not block. Newer drivers may not support the request; their networks have no
 /// name here.
 public struct WirelessNetwork: Sendable {
-    /// The longest name of an interface, and of a network, in bytes.
+    /// The longest name of a network interface, in bytes.
     private static let longestInterface = 15
     private static let longestName = 32
 
     private let directory: String
     private let ask: @Sendable (_ interface: String) -> [UInt8]?
 
-    /// Creates a reader of the interfaces that `directory` lists, in the form of Linux's `/sys/class/net`.
+    /// Creates a reader of the wireless network's name. It examines the interfaces that `directory` lists, in the form
+    /// of Linux's `/sys/class/net`.
     public init(directory: String = "/sys/class/net") { self.init(directory: directory, ask: Self.kernel) }
 
-    /// Creates a reader that calls `ask` for the network of an interface.
+    /// Creates a reader that calls `ask` to get the name of the network to which an interface is connected.
     init(directory: String, ask: @escaping @Sendable (String) -> [UInt8]?) {
         self.directory = directory
         self.ask = ask
     }
 
-    /// The current name, of the first connected interface in alphabetical order; `nil` when no interface is
-    /// connected.
+    /// The current name of the wireless network. It is that of the first connected wireless interface in alphabetical
+    /// order; `nil` when no wireless interface is connected.
     public var name: String? {
         for interface in SmallFile.names(in: self.directory) where self.isWireless(interface) {
             guard let name = self.ask(interface).flatMap(Self.text) else { continue }
@@ -36,14 +37,17 @@ public struct WirelessNetwork: Sendable {
         return kinds.contains("wireless") || kinds.contains("phy80211")
     }
 
-    /// Returns the text of a name of 1 to 32 bytes. Old drivers add a zero byte at the end.
+    /// Returns a network's name of 1 to 32 bytes as text; `nil` for an empty name. Old drivers add a zero byte at the
+    /// end.
     static func text(_ name: [UInt8]) -> String? {
         let bytes = name.prefix(Self.longestName).prefix { $0 != 0 }
         return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Asks the kernel. Its `struct iwreq` consists of the interface's name in 16 bytes, the address of a buffer, and
-    /// the buffer's length and flags, of 2 bytes each.
+    /// Asks the kernel for the name of the network to which a wireless interface is connected; `nil` without an answer.
+    ///
+    /// The `struct iwreq` of the request consists of the interface's name in 16 bytes, the address of a buffer, and the
+    /// buffer's length and flags, of 2 bytes each.
     private static func kernel(_ interface: String) -> [UInt8]? {
         guard (1...Self.longestInterface).contains(interface.utf8.count) else { return nil }
         let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)

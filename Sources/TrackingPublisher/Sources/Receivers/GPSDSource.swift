@@ -10,7 +10,7 @@ public struct GPSDSource: LocationSource {
     /// The default port of gpsd.
     public static let defaultPort: UInt16 = 2947
 
-    /// The facts of the source, which are known before it runs.
+    /// The facts of the source that are known before it runs, such as its name, its kind and its class of accuracy.
     public let facts: SourceFacts
     private let host: String
     private let port: UInt16
@@ -36,7 +36,8 @@ public struct GPSDSource: LocationSource {
             isLive: true, accuracy: accuracy)
     }
 
-    /// Sets the resolution that is wanted from now on.
+    /// Sets the resolution that is wanted from now on. A running source asks gpsd to adapt the cycle of its receivers,
+    /// if that is allowed.
     public func use(_ resolution: Resolution) async { self.wanted.set(resolution) }
 
     /// Delivers fixes until cancelled.

@@ -21,7 +21,7 @@ public struct NMEASource: LocationSource {
     /// The silence on the line after which a burst of sentences counts as complete.
     private static let pause: Duration = .milliseconds(250)
 
-    /// The facts of the source, which are known before it runs.
+    /// The facts of the source that are known before it runs, such as its name, its kind and its class of accuracy.
     public let facts: SourceFacts
     private let line: Line
     private let asksForCycle: Bool
@@ -53,7 +53,8 @@ public struct NMEASource: LocationSource {
         self.facts = SourceFacts(name: name, kind: .gps, isFinite: isPipe, isLive: !isPipe, accuracy: accuracy)
     }
 
-    /// Sets the resolution that is wanted from now on.
+    /// Sets the resolution that is wanted from now on. A running source asks a serial receiver to adapt its cycle, if
+    /// that is allowed.
     public func use(_ resolution: Resolution) async { self.wanted.set(resolution) }
 
     /// Delivers fixes until cancelled, or until standard input ends.

@@ -17,7 +17,7 @@ public struct RecordingSource: LocationSource {
         case nmea
     }
 
-    /// The facts of the source, which are known before it runs.
+    /// The facts of the source that are known before it runs, such as its name, its kind and its class of accuracy.
     public let facts: SourceFacts
     private let format: Format
     /// The path of the file; `nil` for standard input.
@@ -56,7 +56,8 @@ public struct RecordingSource: LocationSource {
             name: "jsonl:-", kind: .gps, isFinite: true, isLive: false, accuracy: accuracy)
     }
 
-    /// Sets the resolution that is wanted from now on.
+    /// Sets the resolution that is wanted from now on. Unless the pace is `max`, the replay delivers only the fixes
+    /// that the desired interval needs.
     public func use(_ resolution: Resolution) async { self.wanted.set(resolution) }
 
     /// Delivers the recording, and returns at its end.

@@ -15,7 +15,8 @@ public struct SourceRunner: LocationSource {
     private let catchUp: (@Sendable () async -> Void)?
     private let wanted = ResolutionBox()
 
-    /// An event of a source for the task that owns the state machine.
+    /// An event of one run of a source: the first fix, an error, or the end. The task that selects the sources receives
+    /// it.
     private struct Event: Sendable {
         enum Kind: Sendable {
             case delivered

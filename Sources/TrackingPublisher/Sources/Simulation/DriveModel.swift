@@ -49,7 +49,7 @@ struct DriveModel: Sendable {
     /// The position of the vehicle.
     var coordinate: Coordinate { self.route.coordinate(at: self.position) }
 
-    /// The direction of travel, in degrees.
+    /// The direction in which the vehicle travels, in degrees clockwise from north.
     var bearing: Double { self.route.bearings[self.route.segment(at: self.position)] }
 
     /// Drives for the given number of seconds.

@@ -38,7 +38,7 @@ public struct SimulatedSource: LocationSource {
     /// The moment at which the courier starts the drive. It is common to all simulations of the process.
     private static let departure = DeviceClock.now
 
-    /// The facts of the source, which are known before it runs.
+    /// The facts of the source that are known before it runs, such as its name, its kind and its class of accuracy.
     public let facts: SourceFacts
     private let configuration: Configuration
     private let wanted = ResolutionBox()
@@ -60,7 +60,8 @@ public struct SimulatedSource: LocationSource {
         max(1, name.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 })
     }
 
-    /// Sets the resolution that is wanted from now on.
+    /// Sets the resolution that is wanted from now on. Later fixes have its interval and the position error of its
+    /// accuracy.
     public func use(_ resolution: Resolution) async { self.wanted.set(resolution) }
 
     /// Delivers fixes until cancelled.
