@@ -11,9 +11,9 @@ struct LogStateMachine: Sendable {
 
     /// One transaction that writes new records and named values to the log.
     struct Write: Hashable, Sendable {
-        /// The new records, oldest first.
+        /// The new records that the transaction writes, oldest first.
         var entries: [SpoolEntry]
-        /// The values to store beside the records, by name; `nil` deletes a value.
+        /// The named values that the transaction stores beside the records; `nil` deletes a value.
         var state: [String: [UInt8]?]
         /// `true` if this transaction writes the last of the records that wait to be written. Only that transaction also
         /// writes the named values of the log.

@@ -7,9 +7,9 @@ struct IntakeObstacles: Sendable {
     let isAnnounced: Bool
     /// The reason for which the broker rejects messages about the trackable; `nil` when it rejects none.
     let refusal: TrackingError?
-    /// The sending of the trackable's records to recorders, which knows the missing acknowledgements.
+    /// The state machine that sends the trackable's records to recorders. It knows which acknowledgements are missing.
     let spool: SpoolStateMachine
-    /// `true` if a recorder is expected to run whose name is not configured.
+    /// `true` if the configuration expects that a recorder runs, but does not name the recorder.
     let isRecorderExpected: Bool
 
     /// Returns the error for a sender whose waiting time is over. The error names the reason for which its records are

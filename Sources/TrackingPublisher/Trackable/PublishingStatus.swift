@@ -49,12 +49,13 @@ struct PublishingStatus: Sendable {
     ///
     /// The presence message contains it. The publisher with the latest claim owns the trackable.
     var since: UnixTime?
-    /// The reason why nothing of the trackable is published any more; `nil` while the trackable has not failed.
+    /// The waits after rejections of the trackable. They begin with the shortest wait again after the broker acknowledged
+    /// an update.
     private var backoff = Backoff(first: .seconds(1), maximum: .seconds(900))
     /// The state that the caller received last.
     var reported = Report()
 
-    /// The reason why nothing of the trackable is published any more; `nil` while it did not fail.
+    /// The reason why no new position of the trackable is published any more; `nil` while the trackable has not failed.
     var failure: TrackingError? { if case .failed(let error) = self.standing { error } else { nil } }
 
     /// The broker's rejection of the trackable, while the publisher waits for the next attempt; `nil` if the trackable

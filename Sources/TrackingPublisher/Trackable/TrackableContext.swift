@@ -22,7 +22,7 @@ struct TrackableContext: Sendable {
 
     /// The publisher's configuration.
     var configuration: PublisherConfiguration { _read { yield self.configurationBox.wrappedValue } }
-    /// The time of the moment on the monotonic clock.
+    /// The time on the monotonic clock at the moment of the decisions.
     var now: MonotonicTime { self.moment.now }
     /// `true` while the publisher is announced on a connection.
     var isAnnounced: Bool { self.session.isAnnounced }

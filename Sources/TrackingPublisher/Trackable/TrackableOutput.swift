@@ -36,8 +36,7 @@ extension TrackableStateMachine {
         case ignoreAnswers(Publication)
         /// Pass a request to the device's log.
         case log(PublisherStateMachine.LogAction)
-        /// Return this action, such as an answer to a request or a changed state, to the program that runs the
-        /// publisher.
+        /// Have the publisher perform this action, such as to answer a request or to deliver a changed state.
         case action(PublisherStateMachine.Action)
         /// Compute the resolution for the receiver again, from all trackables.
         case updateSensorResolution

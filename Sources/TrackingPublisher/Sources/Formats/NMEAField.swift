@@ -2,10 +2,10 @@ import TrackingCore
 
 /// A time of day of an NMEA sentence, to the millisecond.
 struct NMEATime: Hashable, Sendable {
-    /// Milliseconds since midnight UTC, below 86,401,000, which includes a leap second.
+    /// The time of day in milliseconds since midnight UTC. It is below 86,401,000, which includes a leap second.
     let milliseconds: Int
 
-    /// Seconds since midnight UTC.
+    /// The time of day in seconds since midnight UTC.
     var seconds: Double { Double(self.milliseconds) / 1000 }
 }
 

@@ -7,7 +7,7 @@ import TrackingRuntime
 /// A file is replayed at its pace, and its fixes are marked `replay`. Standard input may come from a receiver or a
 /// recording. Each of its fixes is delivered at once, and is marked `gps` unless it names its own source.
 public struct RecordingSource: LocationSource {
-    /// The formats that can be replayed.
+    /// The formats of recordings that can be replayed.
     public enum Format: String, Hashable, Sendable {
         /// A GPX track.
         case gpx

@@ -8,7 +8,8 @@ import TrackingRuntime
 /// these changes. A receiver's date that is off by whole multiples of 1,024 weeks is corrected or marked. The runner
 /// is itself a source, which ends when all of its sources have ended.
 public struct SourceRunner: LocationSource {
-    /// The combined facts of the sources. The name lists the names of all of them.
+    /// The facts of all sources together: the names of all, and the finest class of accuracy. The runner is finite if
+    /// every source is finite, and live if at least one source is live.
     public let facts: SourceFacts
     private let sources: [any LocationSource]
     private let isClockTrusted: @Sendable () -> Bool

@@ -14,7 +14,7 @@ public struct SimulatedSource: LocationSource {
         /// The seed of the random numbers, from 1 on. The same seed gives the same start, the same stops and the same
         /// errors. The drive with seed 1 begins at the first point of the route.
         public var seed: UInt64
-        /// The class of accuracy of the source.
+        /// The class of accuracy that the simulated source states, by which a source is selected.
         public var accuracy: Resolution.Accuracy
 
         /// Makes a configuration.
@@ -64,7 +64,7 @@ public struct SimulatedSource: LocationSource {
     /// accuracy.
     public func use(_ resolution: Resolution) async { self.wanted.set(resolution) }
 
-    /// Delivers fixes until cancelled.
+    /// Delivers simulated fixes until the task is cancelled.
     public func run(deliver: @escaping SourceEvent.Delivery) async throws(TrackingError) {
         let waiter = Waiter()
         self.wanted.wakes(waiter)
