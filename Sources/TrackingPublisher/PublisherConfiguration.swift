@@ -111,7 +111,8 @@ public struct Trackable: Hashable, Sendable {
     public var filter = FilterRule.both
     /// The longest time between two published positions, ≥ 0 s; zero sets no limit.
     ///
-    /// With `nil`, it is the larger of 60 s and ten intervals of the trackable's own resolution.
+    /// With `nil`, it is the larger of 60 s and ten intervals of the trackable's own resolution. With
+    /// ``PublisherConfiguration/deferral``, 10 minutes take the place of the 60 s.
     public var maximumSilence: Duration?
     /// `true` if the publisher publishes the last position again after the maximum silence.
     var isRepeated = true
