@@ -152,6 +152,19 @@ import TrackingHistory
         #expect(events.fixes == [first, Points.at(1_777_887_000.25, 1, 2)])
     }
 
+    @Test func columnsOfUnknownNamesJoinTheExtra() {
+        let text = """
+            time,lat,lon,extra,driver,cargo
+            1777887000,1,2,"{""cargo"": ""fish"",  ""null"":null}",Ann,meat
+            1777887001,1,2,{},Ann,
+            1777887002,1,2,no object,Ann,
+            """
+        #expect(
+            read(text, .csv).events.fixes.map { String(decoding: $0.extra ?? [], as: UTF8.self) } == [
+                #"{"cargo": "fish",  "null":null,"driver":"Ann"}"#, #"{"driver":"Ann"}"#, #"{"driver":"Ann"}"#,
+            ])
+    }
+
     @Test func noPropertyIsLostBecauseTheTimeIsANumber() throws {
         let text = #"""
             {"type":"Feature","geometry":{"type":"Point","coordinates":[2,1]},

@@ -51,9 +51,8 @@ public struct MotionStateMachine: Hashable, Sendable {
     public private(set) var isKnown = false
 
     private var candidate: Candidate?
-    /// The time of a fix that indicated driving, by its speed or by the report of the source: the fix with which
-    /// driving began, or a later one. For ``driveMemory`` after this time, slow motion counts as driving. `nil` for
-    /// none.
+    /// The time of the last fix that indicated driving, by its speed or by the report of the source. For
+    /// ``driveMemory`` after this time, slow motion counts as driving. `nil` for none.
     private var lastDrive: UnixTime?
     private var places: [Place] = []
 
@@ -66,6 +65,7 @@ public struct MotionStateMachine: Hashable, Sendable {
         guard fix.motion.isEmpty else {
             self.set(fix.motion.contains(.stationary) ? .stationary : fix.motion[0], at: fix.time)
             self.note(fix)
+            if self.motion == .driving { self.lastDrive = fix.time }
             return fix
         }
         if (fix.accuracyHorizontal ?? 0) <= Self.worstAccuracy { self.moved(fix) }

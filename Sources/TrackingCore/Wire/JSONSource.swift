@@ -32,19 +32,34 @@ extension Location {
     /// Omits members whose values are invalid or nest too deep. Then it omits the largest members until the object has
     /// at most ``maximumExtraBytes``.
     package static func extra(of members: [String: ArraySlice<UInt8>]) -> [UInt8]? {
-        let candidates = members.filter { Self.fitsExtra($0.value) }
+        Self.extra(nil, adding: members)
+    }
+
+    /// Returns a point's `extra` object with further members, each in source text. The bytes of the object remain
+    /// unchanged, and the further members follow, ordered by name.
+    ///
+    /// Omits members with the name of a present one, and those whose values are invalid or nest too deep. Then it omits
+    /// the largest further members until the object has at most ``maximumExtraBytes``.
+    ///
+    /// - Parameter extra: The present object, valid JSON; `nil` for none.
+    /// - Returns: The object; `nil` when there is none and no member fits.
+    package static func extra(_ extra: [UInt8]?, adding members: [String: ArraySlice<UInt8>]) -> [UInt8]? {
+        let present = extra.flatMap { try? JSONSource(object: $0[...]) }?.members ?? [:]
+        let candidates = members.filter { present[$0.key] == nil && Self.fitsExtra($0.value) }
             .map { (name: $0.key, json: JSONValue.text($0.key).json + [UInt8(ascii: ":")] + $0.value) }
-        // Each member is followed by a comma or the closing brace.
-        var room = Self.maximumExtraBytes - 1
+        // The present object without its closing brace. Each further member is followed by a comma or that brace.
+        let object = extra ?? Array("{}".utf8)
+        let start = object[..<(object.lastIndex(of: UInt8(ascii: "}")) ?? 0)]
+        var room = Self.maximumExtraBytes - start.count - (present.isEmpty ? 0 : 1)
         var chosen: [(name: String, json: [UInt8])] = []
         for member in candidates.sorted(by: { ($0.json.count, $0.name) < ($1.json.count, $1.name) }) {
             room -= member.json.count + 1
             guard room >= 0 else { break }
             chosen.append(member)
         }
-        guard !chosen.isEmpty else { return nil }
+        guard !chosen.isEmpty else { return extra }
         let joined = chosen.sorted { $0.name < $1.name }.map(\.json).joined(separator: [UInt8(ascii: ",")])
-        return [UInt8(ascii: "{")] + joined + [UInt8(ascii: "}")]
+        return start + (present.isEmpty ? [] : [UInt8(ascii: ",")]) + joined + [UInt8(ascii: "}")]
     }
 
     /// Returns `true` when a value may be a member of a point's `extra`: it is valid JSON within the nesting limit.

@@ -1,8 +1,8 @@
 package import TrackingCore
 
 /// A point under construction from named values: CSV columns, GeoJSON properties or OwnTracks members. Values with
-/// unknown names become members of the point's `extra`, a JSON object of limited size, unless a value `extra` was
-/// given. When they exceed that size, the largest are left out.
+/// unknown names become members of the point's `extra`, a JSON object of limited size. When they exceed that size, the
+/// largest are left out. A member of a value `extra` takes precedence over a value of the same name.
 package struct PointDraft {
     /// The meaning of a named value, such as the altitude of the point.
     package enum Meaning: Sendable {
@@ -45,8 +45,7 @@ package struct PointDraft {
     private var longitude: Double?
     private var isPlaceGiven = false
     private var rest = Location(coordinate: PointDraft.anywhere, time: UnixTime(0))
-    /// The values with unknown names, as JSON text. They become members of the point's `extra`, unless a value `extra`
-    /// was given.
+    /// The values with unknown names, as JSON text. They become members of the point's `extra`.
     private var unknown: [String: ArraySlice<UInt8>] = [:]
 
     // Latitude and longitude are in range.
@@ -130,9 +129,7 @@ package struct PointDraft {
         var location = self.rest
         location.coordinate = coordinate
         location.time = time
-        if location.extra == nil, !self.unknown.isEmpty {
-            location.extra = Location.extra(of: self.unknown)
-        }
+        location.extra = Location.extra(location.extra, adding: self.unknown)
         // A point that cannot be encoded cannot be stored either. The check includes the texts and the nesting of
         // `extra`, which come from external input.
         guard (try? LocationCodec.decodeFeature(LocationCodec.encodeFeature(location))) == location else {

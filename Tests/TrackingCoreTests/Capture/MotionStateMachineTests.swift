@@ -51,6 +51,13 @@ import Testing
         #expect(machine.motion == .stationary)
     }
 
+    @Test func aReportedDriveIsRememberedFromItsEnd() {
+        var machine = MotionStateMachine(activity: .other)
+        for second in 0..<110 { _ = machine.label(.fix(at: Double(second), speed: 20, motion: [.driving])) }
+        let walk = (110..<200).map { machine.label(.fix(at: Double($0), speed: 1.5)).motion }
+        #expect(Set(walk) == [[.driving]])
+    }
+
     @Test func withoutASpeedTheDistanceDeterminesTheMotion() {
         var machine = MotionStateMachine(activity: .other)
         var motions: [Motion?] = []
