@@ -79,13 +79,13 @@ struct FileSettings {
 
     private func unknown(_ entry: ConfigurationFile.Entry) -> ValidationError {
         ValidationError(
-            "\(self.file.place(entry)) is unknown. Use the long names of the command's options, without the leading dashes"
+            "\(self.file.place(entry)) is unknown: the command has no such option. Write the long name of an option without its dashes, such as 'broker' for --broker"
         )
     }
 
     private func misplaced(_ entry: ConfigurationFile.Entry) -> ValidationError {
         ValidationError(
-            "\(self.file.place(entry)) does not mean the same in every command. Write it below the name of its command, such as 'serve:'"
+            "\(self.file.place(entry)) has different meanings in different commands. Write it below the name of the command that it is for, such as 'serve:'"
         )
     }
 

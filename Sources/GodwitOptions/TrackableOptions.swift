@@ -329,7 +329,9 @@ private struct TrackableReader {
     func read() throws -> (TrackableID, TrackableSettings) {
         if let unknown = self.members.first(where: { !TrackableSettings.keys.contains($0.key) }) {
             throw self.error(
-                unknown, "is unknown. Use the long names of the options for a trackable, without the leading dashes")
+                unknown,
+                "is unknown: a trackable has no such option. Write the long name of an option without its dashes, such as 'destination' for --destination"
+            )
         }
         guard let id = self.member("id")?.value.text else {
             throw ValidationError("'\(self.file.path)': entry \(self.number) of 'trackables' has no 'id'")

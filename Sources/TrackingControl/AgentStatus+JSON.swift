@@ -182,7 +182,10 @@ struct JSONMembers {
 
     private func required<Value>(_ name: String, _ what: String, _ value: Value?) throws(TrackingError) -> Value {
         guard let value else {
-            throw TrackingError(.invalidPayload, "the member '\(name)' of the agent's status must be \(what)")
+            throw TrackingError(
+                .invalidPayload,
+                "cannot read the agent's status: its member '\(name)' must be \(what). Use programs of the same version"
+            )
         }
         return value
     }

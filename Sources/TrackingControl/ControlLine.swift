@@ -24,7 +24,7 @@ public enum ControlLine: Hashable, Sendable {
             guard bytes.count <= WireLimits.maximumPayloadBytes else {
                 throw TrackingError(
                     .payloadTooLarge,
-                    "cannot send an answer of \(bytes.count) bytes: the limit is \(WireLimits.maximumPayloadBytes)"
+                    "cannot answer the command: the answer has \(bytes.count) bytes, and the limit is \(WireLimits.maximumPayloadBytes). Ask for less in one command"
                 )
             }
             return bytes + newline

@@ -104,11 +104,12 @@ public struct ControlServer: Sendable {
             door = try Door(self.path)
             time = nil
             self.logger.warning(
-                "Control socket's file was removed and created again", metadata: ["path": "\(self.path)"])
+                "Control socket was created again, because its file had been removed",
+                metadata: ["path": "\(self.path)"])
         } catch {
             time = now.advanced(by: self.pause * 30)
             self.logger.debug(
-                "Control socket's file is missing and could not be created again: commands do not reach the agent",
+                "Control socket could not be created again after its file was removed: the agent receives no commands and tries again",
                 metadata: ["reason": "\(error)"])
         }
     }
@@ -136,7 +137,8 @@ public struct ControlServer: Sendable {
     private static func turnAway(_ descriptor: Int32) {
         let failure = CommandFailure(
             .busy,
-            "cannot accept another client: the agent has \(self.maximumClients), which is the limit. Try again")
+            "cannot accept the command: \(self.maximumClients) programs are connected to the agent, which is the limit. Try again"
+        )
         if let line = try? ControlLine.answer(CommandAnswer(id: "?", outcome: .failure(failure))).encoded() {
             _ = send(descriptor, line, line.count, Int32(MSG_NOSIGNAL))
         }
@@ -158,7 +160,8 @@ public struct ControlServer: Sendable {
             }
         } catch {
             self.logger.debug(
-                "Connection of a client to the control socket ended with an error", metadata: ["reason": "\(error)"])
+                "Connection of a command-line program to the agent's control socket ended with an error",
+                metadata: ["reason": "\(error)"])
         }
     }
 

@@ -14,7 +14,7 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
     /// |---|---|---|
     /// | ``invalidName`` | A trackable id, client id, topic root, topic or filter violates a rule of the protocol. | Correct the name; the message states the rule. |
     /// | ``invalidPayload`` | A message or its payload does not have the format that its topic requires. | Correct or update the program that published the message. The message names the wrong member. |
-    /// | ``payloadTooLarge`` | A payload exceeds the protocol's limit of 128 KB, or a smaller limit for this kind of message. | Send less in one message. |
+    /// | ``payloadTooLarge`` | A payload exceeds the protocol's limit of 128 KB, or a smaller limit for this kind of message. Or one call has more records than it may have. | Send less in one message or call. |
     /// | ``invalidConfiguration`` | A setting or argument is outside its documented range. | Correct the value; the message states the range. |
     /// | ``brokerUnreachable`` | No connection to the broker could be made. | Check host, port and network. Publishers, subscribers and recorders try again by themselves. |
     /// | ``connectionLost`` | An existing connection to the broker ended. | None; publishers, subscribers and recorders connect again by themselves. |
@@ -28,10 +28,10 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
     /// | ``tlsFailed`` | The TLS handshake failed for another reason. | Check the TLS settings of both sides; the message contains the library's reason. |
     /// | ``inputUnreadable`` | A file, device, socket or receiver cannot be read. | Check path, permissions and format. |
     /// | ``agentUnreachable`` | No agent, the publisher program on the device, answers on its control socket. | Start the agent, or name its socket. |
-    /// | ``stopped`` | The called object was stopped or closed before the call. | Do not use it after stopping; open it again. |
-    /// | ``spoolFailed`` | The durable log cannot be read or written: the disk is full or fails, or another program has the log open. | Free disk space; try again later. |
+    /// | ``stopped`` | The called object was stopped or closed before it completed the call, the call was cancelled, or the trackable of the call is not tracked any more. | Open the object again, or track the trackable again; then repeat the call. |
+    /// | ``spoolFailed`` | The durable log cannot do what was asked: the disk is full or fails, another program has the log open, the file is no log of this version, or a quarantined record was retried or dropped meanwhile. | Follow the message: free disk space, end the other program, or list the quarantine again. |
     /// | ``spoolDamaged`` | The durable log is damaged. | Close and open it: the readable records are recovered. |
-    /// | ``storeFailed`` | The history cannot be read or written: the database is full or unreachable. | Try again later. |
+    /// | ``storeFailed`` | The history cannot be read or written: the database is full or unreachable, the history file was removed or replaced, or the history was opened for reading only. | Follow the message. A full or unreachable database: try again later. A removed file: put the file back, or start the program again. |
     /// | ``storeBusy`` | The history file stayed locked, because another program has been writing to it for too long. | Try again later. |
     /// | ``storeForbidden`` | The database server denies this operation to the user. | Grant the right in the database, then try again. |
     /// | ``storeRefused`` | The history rejects the content of a record. | None by repetition; the record is quarantined. |
@@ -62,7 +62,8 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
         public static var invalidName: Self { .init(.invalidName) }
         /// A message or its payload does not have the format that its topic requires.
         public static var invalidPayload: Self { .init(.invalidPayload) }
-        /// A payload exceeds the protocol's limit of 128 KB, or a smaller limit for this kind of message.
+        /// A payload exceeds the protocol's limit of 128 KB, or a smaller limit for this kind of message. Or one call has
+        /// more records than it may have.
         public static var payloadTooLarge: Self { .init(.payloadTooLarge) }
         /// A setting or argument is outside its documented range.
         public static var invalidConfiguration: Self { .init(.invalidConfiguration) }
@@ -89,12 +90,13 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
         public static var tlsFailed: Self { .init(.tlsFailed) }
         /// A file, device, socket or receiver cannot be read.
         public static var inputUnreadable: Self { .init(.inputUnreadable) }
-        /// The device's log of records cannot be read or written. The disk is full or fails, or another program has the
-        /// log open.
+        /// The device's log of records cannot do what was asked. The disk is full or fails, another program has the log
+        /// open, the file is no log of this version, or a quarantined record was retried or dropped meanwhile.
         public static var spoolFailed: Self { .init(.spoolFailed) }
         /// The device's log of records is damaged.
         public static var spoolDamaged: Self { .init(.spoolDamaged) }
-        /// The history, a recorder's database, cannot be read or written: it is full or unreachable.
+        /// The history, a recorder's database, cannot be read or written: it is full or unreachable, its file was removed
+        /// or replaced, or it was opened for reading only.
         public static var storeFailed: Self { .init(.storeFailed) }
         /// The history file, a recorder's database, stayed locked, because another program has been writing to it for
         /// too long.
@@ -117,7 +119,8 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
         public static var overloaded: Self { .init(.overloaded) }
         /// No agent, the publisher program on the device, answers on its control socket.
         public static var agentUnreachable: Self { .init(.agentUnreachable) }
-        /// The called object was stopped or closed before the call.
+        /// The called object was stopped or closed before it completed the call, the call was cancelled, or the trackable of
+        /// the call is not tracked any more.
         public static var stopped: Self { .init(.stopped) }
     }
 

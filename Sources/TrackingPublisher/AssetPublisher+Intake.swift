@@ -37,7 +37,8 @@ extension AssetPublisher {
         guard drafts.count <= Self.maximumDrafts else {
             throw TrackingError(
                 .payloadTooLarge,
-                "cannot ingest \(drafts.count) records at once: the limit is \(Self.maximumDrafts). Divide them.")
+                "cannot ingest \(drafts.count) records in one call: the limit is \(Self.maximumDrafts). Divide the records among several calls."
+            )
         }
         for case .event(let event) in drafts.lazy.map(\.content) { try event.checkDetail() }
         guard !drafts.isEmpty else { return [] }

@@ -336,11 +336,11 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         case .logFailed(let id, let error):
             guard let suppressed = self.mayWarn(of: error) else { return }
             self.logger.error(
-                "Records could not be written to the device's log: they may be published live, but are not sent again",
+                "Records could not be written to the device's log: recorders never receive them, but their positions may still be published live",
                 metadata: ["trackable": "\(id)", "reason": "\(error)", "suppressed": "\(suppressed)"])
         case .numbersReused(let id, let stream):
             self.logger.warning(
-                "Device's log was restored from an older copy: a new stream begins, so that no record number repeats",
+                "Device's log was restored from an older copy: the publisher begins a new stream, so that it uses no record number twice",
                 metadata: ["trackable": "\(id)", "stream": "\(stream)"])
         case .recordsRefused(let id, let error):
             self.logger.warning(
@@ -368,7 +368,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         case .extraLeftOut(let error):
             guard let suppressed = self.mayWarn(of: error) else { return }
             self.logger.warning(
-                "Invalid extra members or trip id removed from a fix: the rest of the fix is used",
+                "Invalid extra members or trip id removed from a fix: the publisher uses the rest of the fix",
                 metadata: ["reason": "\(error)", "suppressed": "\(suppressed)"])
         case .captured(let id, let fix, let verdict):
             self.streams.fixes.deliver(CapturedFix(trackable: id, fix: fix, verdict: verdict))

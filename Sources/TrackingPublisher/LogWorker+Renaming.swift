@@ -11,7 +11,7 @@ extension LogWorker {
         do throws(TrackingError) {
             try await self.storage.quarantine(name.seq, of: name.stream, reason: reason.message)
             self.logger.warning(
-                "Record quarantined on the device because it cannot be accepted: it is no longer sent",
+                "Record quarantined on the device: the broker rejected the record for good, and the device no longer sends it",
                 metadata: ["trackable": "\(id)", "record": "\(name)", "reason": "\(reason)"])
             post(id, .setAside(name.stream, name.seq))
             return nil
@@ -52,7 +52,7 @@ extension LogWorker {
                 error
                 ?? TrackingError(
                     .spoolFailed,
-                    "cannot record the records again under new names: the log could not read them. They count as lost")
+                    "cannot give records of the log new numbers: the records could not be read. They count as lost")
             post(id, .appendFailed(next.stream, SeqSet([next.seq...numbers.upperBound]), reason))
         }
         return error

@@ -178,7 +178,7 @@ struct LogWorker: Sendable {
             machine.didWrite(write, isWritten: error == nil)
             if write.entries.isEmpty, let error {
                 self.logger.warning(
-                    "Current trips and counters could not be written to the device's log; the publisher tries again",
+                    "Publisher could not save its current state, such as a trip in progress, in the device's log; it tries again",
                     metadata: ["reason": "\(error)"])
             }
             self.report(write.entries[...], error, post)
@@ -243,7 +243,7 @@ struct LogWorker: Sendable {
         case .action(let id, let action):
             guard let error = await self.perform(action, of: id, post) else { return }
             self.logger.warning(
-                "Reading or changing records in the device's log failed",
+                "Publisher could not read or change records in the device's log",
                 metadata: ["trackable": "\(id)", "reason": "\(error)"])
             if error.code == .spoolDamaged { await self.reopen(&machine, post) }
         }
@@ -294,7 +294,7 @@ struct LogWorker: Sendable {
             }
         } catch {
             self.logger.warning(
-                "Oldest records could not be removed: the device's log stays above its limits",
+                "Oldest records could not be removed from the device's log: it remains larger than --keep-points, --keep-bytes or --keep-days allows",
                 metadata: ["reason": "\(error)"])
             if error.code == .spoolDamaged { await self.reopen(&machine, post) }
         }
@@ -316,7 +316,7 @@ struct LogWorker: Sendable {
         } catch {
             if machine.didFailToReopen(error, now: .now) {
                 self.logger.error(
-                    "Device's log could not be reopened after damage: new records wait in memory for at most a minute",
+                    "Device's log could not be reopened after damage: new records wait in memory for at most a minute, and are then lost for recorders",
                     metadata: ["reason": "\(error)"])
             }
             return false
@@ -338,11 +338,11 @@ struct LogWorker: Sendable {
             "\(part.trackable) \(part.stream): \(Self.text(part.seqs))"
         }
         logger.error(
-            "Device's log was damaged: its file was moved aside and its readable records were copied to a new log",
+            "Device's log was damaged: its file was renamed, and the readable records were copied to a new log",
             metadata: [
-                "file": "\(salvage.path)", "reason": "\(salvage.reason)", "salvaged": "\(salvage.count)",
+                "renamed to": "\(salvage.path)", "reason": "\(salvage.reason)", "salvaged": "\(salvage.count)",
                 "missing": "\(missing.joined(separator: "; "))", "orphans": "\(salvage.orphans)",
-                "kept": "\(salvage.keptFiles) files, \(salvage.keptBytes) bytes",
+                "damaged files": "\(salvage.keptFiles) files, \(salvage.keptBytes) bytes",
             ])
     }
 

@@ -10,7 +10,7 @@ extension PublisherStateMachine {
         case .trip(let id, let mode, let request):
             guard self.table.isTracked(id) else {
                 let error = TrackingError(
-                    .invalidName, "cannot change the trip of '\(id)': it is not tracked. Add it first.")
+                    .invalidName, "cannot change the trip of '\(id)': the trackable is not tracked. Track it first.")
                 return [.answered(request: request, .failure(error))]
             }
             return self.with(id, at: moment) { $0.trip(mode, request, $1) }

@@ -70,7 +70,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
     public func run() async throws {
         // The recorder cannot check the limit itself, because brokers do not report the length of their queues.
         self.logger.info(
-            "Broker's message queue limits how long this recorder may be away",
+            "Broker keeps messages for this recorder while it is away, up to the broker's setting max_queued_messages",
             metadata: ["setting": "max_queued_messages", "details": "docs/reference/recording.md"])
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
@@ -232,7 +232,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
         }
         if case .say = verdicts.refused {
             self.logger.warning(
-                "Recorder quarantined messages and records that are invalid or that the store rejected",
+                "Recorder quarantined messages and records instead of storing them: they are invalid, or the history rejected them",
                 metadata: ["messages": "\(report.refused)"])
         }
         if case .say = verdicts.overfull {
@@ -248,7 +248,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
     private func logNotConnected(_ connection: String, _ lost: Disconnection) {
         let reason = lost.reason.map { "\($0)" } ?? "closed"
         self.logger.info(
-            "Recorder has no connection to the broker and tries again",
+            "Recorder has no connection to the broker and tries to connect again",
             metadata: ["connection": "\(connection)", "reason": "\(reason)"])
     }
 
@@ -265,7 +265,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
         case .voice(nil): break
         case .subscriptionRefused(let filter, let error):
             self.logger.error(
-                "Broker rejected a subscription of the recorder: messages of this filter are not recorded",
+                "Broker rejected a subscription of the recorder: the recorder stores no messages that match the filter",
                 metadata: ["filter": "\(filter)", "reason": "\(error)"])
         case .acknowledgementRefused(let id, let error):
             self.logger.error(
@@ -274,21 +274,21 @@ public final class Recorder<Transport: MessageTransport>: Service {
         case .shareUndelivered(let isAlone):
             self.logger.error(
                 """
-                Broker granted the shared subscription of the recorder's group and delivers nothing of it: \
+                Broker accepted the shared subscription of the recorder's group but delivers no messages to it: \
                 \(isAlone
-                    ? "this recorder receives everything itself, because no other recorder of its group acknowledges"
-                    : "this recorder receives nothing, and another recorder of its group acknowledges"). \
+                    ? "this recorder subscribes again without the group and stores all messages"
+                    : "this recorder stores nothing, and another recorder of the group stores the messages"). \
                 Use a broker with shared subscriptions, or one recorder without --share
                 """)
         case .cleared(let count):
             self.logger.info(
-                "Recorder cleared retained messages that vanished clients had left at the broker",
+                "Recorder cleared the retained messages of clients that are gone",
                 metadata: ["messages": "\(count)"])
         case .clearingRefused(let error):
             self.logger.error(
                 """
-                Broker does not allow the recorder to read or clear the retained messages that vanished clients \
-                had left; the messages remain
+                Broker does not allow the recorder to read or clear the retained messages of clients that are \
+                gone: the messages remain
                 """,
                 metadata: ["reason": "\(error)"])
         case .brokerDropped(let count):
@@ -299,15 +299,15 @@ public final class Recorder<Transport: MessageTransport>: Service {
             var metadata: Logger.Metadata = ["reason": "\(error)"]
             if let wait { metadata["retry in"] = "\(wait)" }
             self.logger.error(
-                "History store is unavailable: the recorder waits, and messages stay unacknowledged at the broker",
+                "History is unavailable: the recorder stores and acknowledges nothing until it is available again; the broker and the devices keep the messages",
                 metadata: metadata)
         case .storeRefuses(let error):
             self.logger.error(
-                "History store rejected a batch of records: the recorder searches for the invalid record and quarantines it",
+                "History rejected a batch of records: the recorder searches for the invalid record and quarantines it",
                 metadata: ["reason": "\(error)"])
         case .storeBack(let pause):
             self.logger.warning(
-                "History store is available again: the recorder stores messages", metadata: ["after": "\(pause)"])
+                "History is available again: the recorder stores messages", metadata: ["after": "\(pause)"])
         case .failed(let error):
             self.logger.error(
                 "Recorder stopped because of an error that it cannot recover from", metadata: ["reason": "\(error)"])

@@ -100,7 +100,7 @@ public final class SQLiteSpool: SpoolStorage {
         let (path, checkedSize, overwritesRemoved) = (self.path, self.checkedSize, self.overwritesRemoved)
         return try await self.perform(.alone) { file in
             guard file == nil else {
-                throw TrackingError(.spoolFailed, "cannot open the log \(path): it is open already")
+                throw TrackingError(.spoolFailed, "cannot open the log \(path): it is open already. Close it first")
             }
             let opening = SpoolOpening(path: path, checkedSize: checkedSize, now: now)
             let (opened, contents) = try opening.run()
@@ -263,7 +263,9 @@ extension SQLiteSpool {
         failed: @escaping @Sendable (SpoolFile?) -> Void = { _ in }
     ) async throws(TrackingError) -> Value {
         try await self.perform(kind) { file in
-            guard let file else { throw TrackingError(.stopped, "cannot use the device's log: it is not open") }
+            guard let file else {
+                throw TrackingError(.stopped, "cannot use the device's log: it is not open. Open it first")
+            }
             return try file.use { try body(file, $0) }
         } failed: {
             failed($0)

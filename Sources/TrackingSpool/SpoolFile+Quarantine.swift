@@ -80,7 +80,8 @@ extension SpoolFile {
             guard let row, row.place == record.place else {
                 throw TrackingError(
                     .spoolFailed,
-                    "cannot return a record to the backlog: it is no longer quarantined. List the quarantine again")
+                    "cannot retry a quarantined record: another request has retried or dropped it meanwhile. List the quarantined records again"
+                )
             }
             try self.renameMarks(of: row.entry, to: entry.name, db)
         }

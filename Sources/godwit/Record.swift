@@ -317,8 +317,10 @@ private final class Health: Sendable {
             case .brokerDropped: state.lastDrop = .now
             case .shareUndelivered(let isAlone):
                 state.shareReason =
-                    "the broker delivers nothing of the shared subscription: "
-                    + (isAlone ? "this recorder receives everything itself" : "this recorder receives nothing")
+                    "the broker delivers no messages to the shared subscription of the recorder's group: "
+                    + (isAlone
+                        ? "this recorder subscribes again without the group and stores all messages"
+                        : "this recorder stores nothing")
             default: break
             }
         }

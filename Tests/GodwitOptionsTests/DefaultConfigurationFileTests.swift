@@ -109,7 +109,7 @@ private struct Fleet: ParsableCommand {
 
     @Test(arguments: [
         ("brokr: x\n", "line 1: the key 'brokr' is unknown"),
-        ("broker: x\nformat: json\n", "line 2: the key 'format' does not mean the same in every command"),
+        ("broker: x\nformat: json\n", "line 2: the key 'format' has different meanings in different commands"),
         ("look:\n  formt: json\n", "line 2: the key 'formt' is unknown"),
         ("look:\n  config: a.yaml\n", "line 2: the key 'config' would name a second configuration file"),
         ("lok:\n  format: json\n", "line 1: the key 'lok' is unknown"),

@@ -385,7 +385,7 @@ import TrackingCore
         let ended = try await agent.end()
         #expect(ended.code == 0 && ended.errors.contains("change=maximum-silence"), "\(ended.errors)")
         #expect(ended.errors.contains("--maximum-silence") && !ended.errors.contains("52.66"))
-        #expect(!ended.errors.contains("Another log"))
+        #expect(!ended.errors.contains("second log with records"))
         // The setting applies again as soon as it fits.
         agent = try await scene.start()
         let back = try await scene.done(["configure", "maximum-silence="])
@@ -403,7 +403,8 @@ import TrackingCore
         try Data().write(to: URL(filePath: other))
         let ended = try await scene.start(["--trackable", "van-8"]).end()
         #expect(
-            ended.code == 0 && ended.errors.contains("Another log of the tracked trackables found"), "\(ended.errors)")
+            ended.code == 0 && ended.errors.contains("Agent found a second log with records of its trackables"),
+            "\(ended.errors)")
         #expect(ended.errors.contains(other))
     }
 

@@ -161,9 +161,9 @@ import TrackingStore
             // The recorder may be in the middle of a commit.
             ["sqlite3", stage.database, ".timeout 20000", "BEGIN IMMEDIATE; SELECT 1;", ".shell sleep 12"],
             output: stage.folder.appending(path: "lock").path())
-        try await recorder.waitForLog("History store is unavailable", within: .seconds(60))
+        try await recorder.waitForLog("History is unavailable", within: .seconds(60))
         try await lock.waitForEnd(within: .seconds(60))
-        try await recorder.waitForLog("History store is available again", within: .seconds(60))
+        try await recorder.waitForLog("History is available again", within: .seconds(60))
         #expect(try await first.result(within: .seconds(120)).code == 0, "\(first.errors.suffix(2000))")
         try await stage.waitUntilStored(first.loggedRecords)
         #expect(try await stage.report().isComplete)

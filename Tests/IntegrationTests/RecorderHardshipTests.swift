@@ -139,7 +139,7 @@ import TrackingStore
         #expect(others.count == 199)
         try await stage.waitUntilStored(others)
         #expect(try await stage.stored() == others)
-        #expect(recorder.errors.contains("History store rejected a batch of records"))
+        #expect(recorder.errors.contains("History rejected a batch of records"))
         let report = try await stage.report()
         #expect(report.isComplete && report.streams.first?.coverage[.refused] == SeqSet([42...42]))
         let aside = try await stage.withStore { try await $0.quarantined(limit: 10) }.first { $0.seq == 42 }
@@ -161,10 +161,10 @@ import TrackingStore
             let agent = try stage.agent(fixes: 6_000, speed: "50")
             try await agent.wait { _ in agent.loggedRecords.count >= 50 }
             try SmallDisk.fill(disk)
-            try await recorder.waitForLog("History store is unavailable", within: .seconds(60))
+            try await recorder.waitForLog("History is unavailable", within: .seconds(60))
             #expect(recorder.errors.contains("full"), "\(recorder.errors.suffix(500))")
             try FileManager.default.removeItem(at: disk.appending(path: SmallDisk.filler))
-            try await recorder.waitForLog("History store is available again", within: .seconds(60))
+            try await recorder.waitForLog("History is available again", within: .seconds(60))
             #expect(try await agent.result(within: .seconds(120)).code == 0, "\(agent.errors.suffix(2000))")
             try await stage.waitUntilStored(agent.loggedRecords)
             #expect(try await stage.report().isComplete)
@@ -189,10 +189,10 @@ import TrackingStore
         let agent = try stage.agent(fixes: 1_200, speed: "20")
         try await agent.wait { _ in agent.loggedRecords.count >= 20 }
         try await server.kill()
-        try await recorder.waitForLog("History store is unavailable", within: .seconds(60))
+        try await recorder.waitForLog("History is unavailable", within: .seconds(60))
         while try await !manager.next().hasPrefix("STATUS=the history cannot be used") {}
         try await server.restart()
-        try await recorder.waitForLog("History store is available again", within: .seconds(60))
+        try await recorder.waitForLog("History is available again", within: .seconds(60))
         while try await manager.next() != "STATUS=recording" {}
         #expect(try await agent.result(within: .seconds(120)).code == 0, "\(agent.errors.suffix(2000))")
         try await stage.waitUntilStored(agent.loggedRecords)

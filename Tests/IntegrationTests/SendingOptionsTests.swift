@@ -358,7 +358,7 @@ import Testing
         let result = try await agent.result(within: .seconds(60))
         #expect(result.code == 0)
         try await stage.tap.wait { tap in tap.points(of: "van").contains { WireTap.seq($0) ?? 0 >= 2_990 } }
-        let reported = result.errors.matches(of: #/Events dropped because the program.*count=(\d+)/#).compactMap {
+        let reported = result.errors.matches(of: #/Events were not passed to the program.*count=(\d+)/#).compactMap {
             Int($0.1)
         }
         // Of 1,500, one was told, or one more for every half minute that it took; 1,000 waited for the end.

@@ -17,7 +17,12 @@ import TrackingCore
     @Test func aMissingMemberIsNamed() {
         var members = Samples.status.members
         members["on"] = nil
-        #expect(throws: TrackingError(.invalidPayload, "the member 'on' of the agent's status must be true or false")) {
+        #expect(
+            throws: TrackingError(
+                .invalidPayload,
+                "cannot read the agent's status: its member 'on' must be true or false. Use programs of the same version"
+            )
+        ) {
             try AgentStatus(members: members)
         }
         members = Samples.status.members
@@ -25,7 +30,8 @@ import TrackingCore
         #expect(
             throws: TrackingError(
                 .invalidPayload,
-                "the member 'mode' of the agent's status must be one of ACTIVE, BALANCED, PASSIVE, CUSTOM")
+                "cannot read the agent's status: its member 'mode' must be one of ACTIVE, BALANCED, PASSIVE, CUSTOM. Use programs of the same version"
+            )
         ) {
             try AgentStatus(members: members)
         }

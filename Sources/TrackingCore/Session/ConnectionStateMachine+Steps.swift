@@ -74,8 +74,8 @@ extension ConnectionStateMachine {
         return TrackingError(
             .takenOver,
             """
-            \(self.shortLives) connections in a row were closed within \(self.configuration.settlesAfter): \
-            another program probably uses the same client id. Give each program its own (\(reason.message))
+            \(self.shortLives) connections in a row were closed, each within \(self.configuration.settlesAfter): \
+            another program probably uses the same client id. Give each program its own client id (\(reason.message))
             """, reasonCode: reason.reasonCode)
     }
 

@@ -281,7 +281,8 @@ public struct ConnectionStateMachine: Sendable {
             let name = self.configuration.endpointName(self.endpoint)
             let error = TrackingError(
                 .brokerUnreachable,
-                "cannot connect to the broker: \(name) did not answer within \(self.configuration.connectTimeout)")
+                "cannot connect to the broker: \(name) did not answer within \(self.configuration.connectTimeout). Check host, port and network"
+            )
             return [.abandon] + self.failed(.unreachable(error), now: now)
         case .online(_, let since, _):
             let error = TrackingError(

@@ -366,7 +366,8 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
             case .full(let client):
                 let error = TrackingError(
                     .refused,
-                    "cannot follow the presence of client '\(client)': the limit of followed clients is reached")
+                    "cannot follow the presence of client '\(client)': this program follows as many clients as it may. Watch fewer trackables with one program"
+                )
                 return .badMessage(topic: self.root.path(.liveness(client)), error)
             case .arrived(let member): return .arrived(member)
             case .changed(let member): return .changed(member)

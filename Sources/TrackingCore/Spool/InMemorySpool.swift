@@ -50,7 +50,9 @@ public final class InMemorySpool: SpoolStorage {
         }
 
         mutating func append(_ records: [SpoolEntry], now: UnixTime, knowsAges: Bool) throws(TrackingError) {
-            guard self.isOpen else { throw TrackingError(.stopped, "cannot use the log: it is not open") }
+            guard self.isOpen else {
+                throw TrackingError(.stopped, "cannot use the log: it is not open. Open it first")
+            }
             var failure = self.failure
             for entry in records {
                 guard let place = self.place(of: entry.stream) else { continue }
@@ -120,7 +122,9 @@ public final class InMemorySpool: SpoolStorage {
     public func open(now: UnixTime) async throws(TrackingError) -> SpoolContents {
         try self.state.withLock { state throws(TrackingError) in
             if let failure = state.failure { throw failure }
-            guard !state.isOpen else { throw TrackingError(.spoolFailed, "cannot open the log: it is already open") }
+            guard !state.isOpen else {
+                throw TrackingError(.spoolFailed, "cannot open the log: it is already open. Close it first")
+            }
             if !state.isOrderly { for place in state.streams.indices { state.streams[place].isEnded = true } }
             state.isOpen = true
             state.isOrderly = false
@@ -239,7 +243,9 @@ public final class InMemorySpool: SpoolStorage {
             for record in records {
                 guard let row = state.quarantine.first(where: { $0.place == record.place }) else {
                     throw TrackingError(
-                        .spoolFailed, "cannot return a record to the backlog: it is no longer quarantined")
+                        .spoolFailed,
+                        "cannot retry a quarantined record: another request has retried or dropped it meanwhile. List the quarantined records again"
+                    )
                 }
                 rows.append((SpoolEntry(record.record, of: trackable, in: stream), row))
             }
@@ -322,7 +328,9 @@ public final class InMemorySpool: SpoolStorage {
 
     private func withOpen<Value>(_ body: (inout State) -> sending Value) throws(TrackingError) -> Value {
         try self.state.withLock { state throws(TrackingError) in
-            guard state.isOpen else { throw TrackingError(.stopped, "cannot use the log: it is not open") }
+            guard state.isOpen else {
+                throw TrackingError(.stopped, "cannot use the log: it is not open. Open it first")
+            }
             if let failure = state.failure { throw failure }
             return body(&state)
         }

@@ -9,7 +9,7 @@ public enum CommandCodec {
             throw TrackingError(.invalidPayload, "the command's id and command must be strings of 1 to 64 bytes")
         }
         guard NumberRule.time.allows(command.time.seconds), NumberRule.time.allows(command.deadline.seconds) else {
-            throw TrackingError(.invalidPayload, "time and expires must be \(NumberRule.time.words)")
+            throw TrackingError(.invalidPayload, "the command's time and expires must be \(NumberRule.time.words)")
         }
         var writer = JSONWriter(capacity: 256)
         writer.raw("{")
@@ -56,7 +56,8 @@ public enum CommandCodec {
     public static func decodeAnswer(_ payload: some Collection<UInt8>) throws(TrackingError) -> CommandAnswer {
         let message = try JSONValue(json: payload)
         guard let members = message.object else {
-            throw TrackingError(.invalidPayload, "the payload must be an object")
+            throw TrackingError(
+                .invalidPayload, "cannot read the answer to a command: the payload must be a JSON object")
         }
         return try CommandAnswer(members: members)
     }
@@ -66,7 +67,8 @@ public enum CommandCodec {
     /// - Throws: ``TrackingError/Code/invalidPayload`` when the event has another kind, or a member is wrong.
     public static func answer(in event: TrackingEvent) throws(TrackingError) -> CommandAnswer {
         guard event.kind == .command else {
-            throw TrackingError(.invalidPayload, "the kind of the event must be COMMAND; found another kind")
+            throw TrackingError(
+                .invalidPayload, "cannot read the answer to a command from an event: the event's kind must be COMMAND")
         }
         return try CommandAnswer(members: event.detail)
     }
@@ -108,17 +110,22 @@ extension CommandAnswer {
     /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member.
     public init(members: [String: JSONValue]) throws(TrackingError) {
         guard let id = members["id"]?.text, CommandCodec.isName(id) else {
-            throw TrackingError(.invalidPayload, "id must be a string of 1 to 64 bytes")
+            throw TrackingError(
+                .invalidPayload, "cannot read the answer to a command: its member id must be a string of 1 to 64 bytes")
         }
         guard let isDone = members["ok"]?.flag else {
-            throw TrackingError(.invalidPayload, "ok must be true or false")
+            throw TrackingError(
+                .invalidPayload, "cannot read the answer to a command: its member ok must be true or false")
         }
         if isDone {
             self.init(id: id, outcome: .success(members["result"]?.object ?? [:]))
             return
         }
         guard let error = members["error"], let code = error["code"]?.text, let message = error["message"]?.text else {
-            throw TrackingError(.invalidPayload, "error must be an object of code and message")
+            throw TrackingError(
+                .invalidPayload,
+                "cannot read the answer to a command: its member error must be an object with the strings code and message"
+            )
         }
         self.init(id: id, outcome: .failure(CommandFailure(.init(rawValue: code), message)))
     }

@@ -109,7 +109,7 @@ extension JSONWriter {
         guard let count = starts.firstIndex(where: { $0 - starts[0] >= excess }) else {
             throw TrackingError(
                 .payloadTooLarge,
-                "the position has more than \(WireLimits.maximumPayloadBytes) bytes even without skipped points"
+                "cannot encode the position: it has more than \(WireLimits.maximumPayloadBytes) bytes even without skipped points. Shorten its extra members"
             )
         }
         self.remove(starts[0]..<starts[count])

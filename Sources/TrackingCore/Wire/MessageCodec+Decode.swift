@@ -25,7 +25,8 @@ extension MessageCodec {
             })
         guard kind == nil || presence.kind == kind else {
             throw TrackingError(
-                .invalidPayload, "the type must be the type of the topic; found \(presence.kind.rawValue)")
+                .invalidPayload,
+                "the member type must match the topic: found \(presence.kind.rawValue) on a topic for another type")
         }
         return presence
     }

@@ -92,7 +92,7 @@ public struct ClientID: Hashable, Sendable, Comparable, CustomStringConvertible 
         guard let id = ClientID(topicLevel: rawValue) else {
             throw TrackingError(
                 .invalidName,
-                "a client id has 1 to 64 characters of A-Z a-z 0-9 _ -; '\(rawValue.prefix(80))' has others"
+                "a client id must have 1 to 64 characters of A-Z a-z 0-9 _ -, unlike '\(rawValue.prefix(80))'"
             )
         }
         self = id

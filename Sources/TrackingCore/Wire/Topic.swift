@@ -56,14 +56,16 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
         let levels = path.split(separator: "/", omittingEmptySubsequences: false)
         guard (1...4).contains(levels.count), path.utf8.count <= 256 else {
             throw TrackingError(
-                .invalidName, "a topic root has 1 to 4 levels; '\(path.prefix(80))' has \(levels.count)")
+                .invalidName,
+                "a topic root must have 1 to 4 levels and at most 256 bytes; '\(path.prefix(80))' has \(levels.count) levels and \(path.utf8.count) bytes"
+            )
         }
         guard levels.allSatisfy({ $0.utf8.allSatisfy { $0.isTopicSafe || $0 == UInt8(ascii: "=") } && !$0.isEmpty })
         else {
             throw TrackingError(
                 .invalidName,
-                "each level of a topic root has 1 or more characters of A-Z a-z 0-9 _ - =; "
-                    + "'\(path.prefix(80))' does not")
+                "each level of a topic root must have 1 or more characters of A-Z a-z 0-9 _ - =, "
+                    + "unlike in '\(path.prefix(80))'")
         }
         self.path = path
     }

@@ -128,7 +128,7 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
         let refused = batch.refused
         guard !refused.isEmpty else { return }
         self.logger.debug(
-            "Invalid parts of OwnTracks messages were quarantined: the valid parts are used",
+            "OwnTracks bridge puts invalid messages, or invalid parts of messages, into its quarantine and publishes the rest",
             metadata: ["trackable": "\(id)", "count": "\(refused.count)"])
         let now = self.clock.moment.wall
         await self.untilDone(id) { () throws(TrackingError) in
@@ -143,7 +143,7 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
         }
         guard isNew else { return }
         self.logger.warning(
-            "OwnTracks records are in the gateway's log but could not be published in time; the gateway tries again",
+            "OwnTracks records of a trackable are in the bridge's log, but were not published and acknowledged in time; the bridge sends them again",
             metadata: ["trackable": "\(id)", "reason": "\(error)"])
     }
 
@@ -158,7 +158,7 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
                 guard !Task.isCancelled else { return }
                 let wait = backoff.next()
                 self.logger.warning(
-                    "OwnTracks records could not be saved to the bridge's log or quarantine; the bridge tries again",
+                    "OwnTracks bridge could not write received messages of a trackable to its log or to its quarantine; it tries again",
                     metadata: ["trackable": "\(id)", "reason": "\(error)", "retry in": "\(wait)"])
                 try? await Task.sleep(for: wait)
             }
@@ -171,7 +171,7 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
         let refused = zip(self.reader.filters, refusals).filter { $1 != nil }
         for (filter, error) in refused {
             self.logger.error(
-                "Broker rejected a subscription of the OwnTracks bridge: messages of this filter are not received",
+                "Broker rejected a subscription of the OwnTracks bridge: the bridge receives no messages that match the filter",
                 metadata: ["filter": "\(filter)", "reason": "\(error.map { "\($0)" } ?? "")"])
         }
         if refused.isEmpty { self.logger.info("OwnTracks bridge is connected and receives messages") }

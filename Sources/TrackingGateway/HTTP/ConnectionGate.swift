@@ -40,7 +40,8 @@ final class ConnectionGate: ChannelInboundHandler, RemovableChannelHandler {
         }
         guard self.peers.opened(by: peer) else {
             self.warn(
-                .peerLimit, "Connection was closed at once: its client address has reached its limit of connections",
+                .peerLimit,
+                "Gateway closed a new connection at once: its client address has as many connections as one address may have",
                 ["address": "\(peer)"])
             return child.close(promise: nil)
         }
@@ -57,7 +58,8 @@ final class ConnectionGate: ChannelInboundHandler, RemovableChannelHandler {
         guard reason.errnoCode != ECONNABORTED, !self.isPaused else { return }
         self.isPaused = true
         self.warn(
-            .descriptors, "Gateway cannot accept connections for a second: the system has no resources for another one",
+            .descriptors,
+            "Gateway accepts no new connections for a second: the system has no file descriptor or memory for them",
             ["reason": "\(SystemError.text(reason.errnoCode))"])
         try? context.channel.syncOptions?.setOption(.autoRead, value: false)
         let bound = NIOLoopBound((self, context.channel), eventLoop: context.eventLoop)

@@ -85,7 +85,7 @@ public final class Intake: Service {
             // next start.
             guard Task.isShuttingDownGracefully || Task.isCancelled else { throw error }
             self.logger.warning(
-                "Gateway stopped before all ingested records were published; the rest is sent after the next start",
+                "Gateway stopped before it had published all ingested records; it publishes the rest after its next start",
                 metadata: ["reason": "\(error)"])
         }
     }

@@ -142,7 +142,7 @@ package struct PhoneRoutes: Sendable {
         if !batch.records.isEmpty { try await self.take(trackable, batch) }
         guard !batch.refused.isEmpty else { return }
         context.logger.debug(
-            "Invalid parts of a phone's request were quarantined: the valid parts are used",
+            "Gateway puts invalid parts of a phone's request into its quarantine and publishes the rest",
             metadata: ["trackable": "\(trackable)", "count": "\(batch.refused.count)"])
         try await self.quarantine.add(batch.refused, of: trackable, from: request.userAgent, at: now)
     }
@@ -172,7 +172,7 @@ package struct PhoneRoutes: Sendable {
             guard let number = Int64(text), number >= 1 else {
                 throw Problem(
                     .badRequest,
-                    "The parameter before must be the number of a quarantined piece, 1 or more, not '\(text.prefix(80))'."
+                    "The parameter 'before' must be the number of a quarantined part of a request, 1 or more, not '\(text.prefix(80))'."
                 )
             }
             return number

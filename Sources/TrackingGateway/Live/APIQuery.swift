@@ -37,7 +37,7 @@ struct APIQuery {
     /// - Throws: `Problem` (400) for an invalid time.
     func times() throws(Problem) -> TimeSpan {
         if self["from"] != nil, self["last"] != nil {
-            throw Problem(.badRequest, "The parameters from and last cannot be used together: use one of them.")
+            throw Problem(.badRequest, "The parameters 'from' and 'last' cannot be used together: use one of them.")
         }
         let times = try explained { () throws(TrackingError) in
             if let last = self["last"] { _ = try HistoryTime.span(last) }
@@ -46,7 +46,9 @@ struct APIQuery {
                 to: try self["to"].map { (text) throws(TrackingError) in try self.moment(text) })
         }
         if let from = times.from, let to = times.to, from >= to {
-            throw Problem(.badRequest, "The beginning of the time span (from or last) must be before its end (to).")
+            throw Problem(
+                .badRequest,
+                "The beginning of the time span (parameter 'from' or 'last') must be before its end (parameter 'to').")
         }
         return times
     }
@@ -86,7 +88,7 @@ struct APIQuery {
         guard let value = self["after"] else { return nil }
         guard let id = try? TrackableID(value) else {
             throw Problem(
-                .badRequest, "The parameter after must be the value next of the page before, percent-encoded.")
+                .badRequest, "The parameter 'after' must be the value of 'next' in the previous page, percent-encoded.")
         }
         return id
     }

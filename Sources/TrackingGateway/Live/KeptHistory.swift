@@ -64,7 +64,7 @@ struct KeptHistory: Sendable {
                 return try await question()
             } catch {
                 self.logger.warning(
-                    "Gateway could not compare the live positions with the history; it tries again",
+                    "Gateway could not read the history to check its live positions; it tries again, and may show erased positions until then",
                     metadata: ["reason": "\(error.message)"])
                 try? await Task.sleep(for: backoff.next())
             }

@@ -307,7 +307,7 @@ package final class LiveHub: Service {
             self.clockAhead()
             if judgement.isFirst {
                 self.logger.warning(
-                    "Clock of a device is ahead of the gateway's clock: its positions are not shown live",
+                    "Clock of a device is ahead of the gateway's clock: the gateway does not show the device's positions live",
                     metadata: ["trackable": "\(id)", "seconds": "\(lead)"])
             }
         }

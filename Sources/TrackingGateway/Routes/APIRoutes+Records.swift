@@ -86,7 +86,7 @@ struct EventCursor {
         guard parts.count == 3, let time = Double(decimal: parts[0]), WireLimits.allows(UnixTime(time)),
             let seq = UInt64(parts[1]), let name = TrackableID(topicLevel: String(parts[2])),
             let stream = StreamID(name.rawValue)
-        else { throw Problem(.badRequest, "The parameter after must be the value next of the page before.") }
+        else { throw Problem(.badRequest, "The parameter 'after' must be the value of 'next' in the previous page.") }
         self.event = TrackingEvent(id: "-", stream: stream, seq: seq, time: UnixTime(time), kind: .action)
     }
 

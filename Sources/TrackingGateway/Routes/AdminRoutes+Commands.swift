@@ -41,7 +41,7 @@ extension AdminRoutes {
         else {
             throw Problem(
                 .badRequest,
-                "The body must have the string command, and may have the object arguments and the number timeout, 1 to 25 s: {\"command\":\"report\"}."
+                "The body must be a JSON object with the string 'command', such as {\"command\":\"report\"}. It may have the object 'arguments' and the number 'timeout' (1 to 25 s)."
             )
         }
         let wait = Duration.seconds(json["timeout"]?.number ?? 10)

@@ -33,7 +33,7 @@ extension AdminRoutes {
         guard let text = json["trackable"]?.text, let span = json["for"]?.text else {
             throw Problem(
                 .badRequest,
-                "The body must have the strings trackable, an id, and for, the time for which the link is valid: {\"trackable\":\"van-7\",\"for\":\"2h\"}."
+                "The body must be a JSON object with the strings 'trackable' (an id) and 'for' (the lifetime of the link), such as {\"trackable\":\"van-7\",\"for\":\"2h\"}."
             )
         }
         let (id, time) = try explained { () throws(TrackingError) in
@@ -55,7 +55,8 @@ extension AdminRoutes {
         }
         let access = self.access.acting(as: administrator.actor)
         guard try await access.revokeShare(number, now: self.clock.moment.wall) else {
-            throw Problem(.notFound, "There is no share link of this number that is not revoked.")
+            throw Problem(
+                .notFound, "There is no valid share link with this number: it does not exist, or it was revoked.")
         }
         return Response(status: .noContent)
     }

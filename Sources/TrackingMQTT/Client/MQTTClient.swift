@@ -235,7 +235,7 @@ package actor MQTTClient {
                 let error = TrackingError(
                     .refused,
                     """
-                    cannot receive the broker's answer: unread messages of a subscription come before it. Read them
+                    cannot receive the broker's answer: too many messages of a subscription are unread. Read those messages first
                     """)
                 self.failOutcomes(error)
             }

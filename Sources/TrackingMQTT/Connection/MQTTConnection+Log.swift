@@ -20,7 +20,7 @@ extension MQTTConnection {
     /// packet is never logged.
     func logMalformed(_ result: MosquittoResult, _ link: Link) {
         self.configuration.logger?.warning(
-            "Broker sent a malformed packet: the connection is closed and made again",
+            "Broker sent a malformed packet: the client closes the connection and connects again",
             metadata: [
                 "client": "\(self.configuration.client)", "endpoint": "\(link.endpoint)",
                 "version": "\(link.attempt.version.name)", "reason": "\(result.violation ?? result.text)",

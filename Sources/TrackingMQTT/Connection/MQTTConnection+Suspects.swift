@@ -108,7 +108,7 @@ extension MQTTConnection {
         else { return }
         for name in self.sink.suspects.closed(unanswered: self.sink.inFlight.names, now: self.now) {
             self.configuration.logger?.error(
-                "Topic or filter not used for a while: the broker closed the connection each time after its use",
+                "Client stops using a topic or filter for some minutes, because the broker closed the connection after each use",
                 metadata: ["client": "\(self.configuration.client)", "topic": "\(name)"])
         }
     }

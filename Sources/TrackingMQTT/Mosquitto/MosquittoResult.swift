@@ -73,7 +73,9 @@ struct MosquittoResult: Error, Hashable {
         switch self.code {
         case MOSQ_ERR_PAYLOAD_SIZE.rawValue, MOSQ_ERR_OVERSIZE_PACKET.rawValue:
             TrackingError(
-                .payloadTooLarge, "cannot send \(what): it is larger than the broker accepts", reasonCode: 0x95)
+                .payloadTooLarge,
+                "cannot send \(what): it is larger than the broker accepts. Send less at once, or raise the broker's max_packet_size",
+                reasonCode: 0x95)
         case MOSQ_ERR_INVAL.rawValue, MOSQ_ERR_MALFORMED_UTF8.rawValue:
             TrackingError(
                 .invalidName, "cannot send \(what): MQTT does not allow its topic or filter. Correct the name")

@@ -51,7 +51,7 @@ enum ReasonCode {
         case 0x8E:
             return TrackingError(
                 .takenOver,
-                "the broker ended the connection: another program connected with the same client id. Give each its own",
+                "the broker ended the connection: another program connected with the same client id. Give each program its own client id",
                 reasonCode: reason)
         case 0x87:
             return self.error(reason, "the broker ended the connection")

@@ -71,7 +71,7 @@ package struct SourceReader<Transport: MessageTransport>: Sendable {
             let suppressed = warnings.withLock { $0.takeSuppressed() }
             if suppressed > 0 {
                 self.logger.warning(
-                    "Invalid input lines from position sources were ignored without a warning for each",
+                    "Further invalid input lines of position sources were ignored, and not logged one by one",
                     metadata: ["count": "\(suppressed)"])
             }
         }

@@ -26,7 +26,7 @@ extension TrackableStateMachine {
             return self.intakeFailed(error)
         case .reopened(let contents):
             let error = TrackingError(
-                .spoolDamaged, "cannot write the records: the log was damaged and opened anew. Send them again.")
+                .spoolDamaged, "cannot write the records: the log was damaged and opened anew. Send the records again.")
             return self.reopened(contents, context) + self.intakeFailed(error)
         case .dropped(let stream, let seqs):
             return self.askSpool(context) { $0.dropped(seqs, of: stream, now: context.now) }
@@ -372,7 +372,9 @@ extension TrackableStateMachine {
     /// Answers every sender of ingested records, because the trackable stops being tracked.
     func endIntake() -> [Output] {
         self.feed.remote?.stopped(
-            TrackingError(.stopped, "cannot publish the records: '\(self.id)' is not tracked any more")) ?? []
+            TrackingError(
+                .stopped, "cannot publish the records: '\(self.id)' is not tracked any more. Send the records again."))
+            ?? []
     }
 
     /// Returns the state to store when tracking of the trackable ends, from which tracking can continue later.

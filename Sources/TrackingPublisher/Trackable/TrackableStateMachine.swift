@@ -169,7 +169,7 @@ struct TrackableStateMachine: Sendable {
         guard self.failure == nil, self.status.isBehind(other.presence, context.session.session) else { return [] }
         let error = TrackingError(
             .takenOver,
-            "cannot track '\(self.id)': the publisher '\(other.client)' took it over. Remove it there or here."
+            "cannot track '\(self.id)': the publisher '\(other.client)' took it over. Stop tracking it with one of the two publishers."
         )
         let detail: [String: TrackingEvent.DetailValue] = ["client": .text(other.client.rawValue)]
         var outputs = self.recordEvent(.collision, detail, context)

@@ -201,7 +201,7 @@ package struct RuleStore: Sendable {
         guard !definition.groups.contains("") else {
             throw TrackingError(
                 .invalidConfiguration,
-                "cannot add rule '\(definition.name)': the name of a group is empty; leave the group out for all trackables"
+                "cannot add rule '\(definition.name)': the name of its group is empty; name a group, or leave the group out so that the rule applies to all trackables"
             )
         }
         return try await self.put(.rule, definition.name, definition.json) { db in

@@ -101,13 +101,15 @@ package struct TrackableLabel: Hashable, Sendable {
     package mutating func add(group value: String) throws(TrackingError) {
         try Self.check(value, of: "group")
         guard !value.isEmpty else {
-            throw TrackingError(.invalidConfiguration, "cannot add the group: its name is empty")
+            throw TrackingError(
+                .invalidConfiguration,
+                "cannot add the trackable to a group: the group's name is empty. Give the group a name")
         }
         guard !self.groups.contains(value) else { return }
         guard self.groups.count < Self.maximumGroups else {
             throw TrackingError(
                 .invalidConfiguration,
-                "cannot add group '\(value)': the trackable is in \(Self.maximumGroups) groups, which is the limit; remove one first"
+                "cannot add the trackable to group '\(value)': it is in \(Self.maximumGroups) groups, which is the limit; remove it from one first"
             )
         }
         self.groups.append(value)

@@ -258,7 +258,8 @@ extension SQLiteHistoryStore {
             guard let opened = self.opened.withLock({ $0 }) else {
                 throw TrackingError(
                     .storeFailed,
-                    "cannot use the history \(self.path): its file was removed. Put it back, or start again")
+                    "cannot use the history \(self.path): its file was removed. Put the file back, or start the program again"
+                )
             }
             return opened
         }

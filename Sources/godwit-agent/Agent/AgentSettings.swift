@@ -94,7 +94,7 @@ extension AgentSettings {
         guard bytes.count <= Self.maximumBytes else {
             throw TrackingError(
                 .payloadTooLarge,
-                "cannot save the changed settings: they exceed \(Self.maximumBytes) bytes. Track or change less"
+                "cannot save the changed settings: they exceed \(Self.maximumBytes) bytes. Track fewer trackables, or change fewer settings"
             )
         }
         return bytes

@@ -106,7 +106,9 @@ enum RemoteConfigurationRule {
         }
         for zone in new where !old.contains(zone) {
             guard old.allSatisfy({ $0.name == zone.name || zone.revealsNothing(inside: $0) }) else {
-                throw refusal("the ZONE events of the new zone would show positions inside another zone that it cuts")
+                throw refusal(
+                    "the ZONE events of the new zone would show positions inside another zone that overlaps the new zone"
+                )
             }
         }
     }

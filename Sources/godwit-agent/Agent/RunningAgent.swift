@@ -43,10 +43,11 @@ actor RunningAgent: Service {
         self.controls = first.run.controls
         if let other = try first.run.recording.otherLog(of: first.trackables) {
             self.logger.warning(
-                "Another log of the tracked trackables found: the agent does not send the records in it",
+                "Agent found a second log with records of its trackables: it does not send the records in that log",
                 metadata: [
                     "other": "\(other)",
-                    "remedy": "give its trackable as the first --trackable, or the file as --spool",
+                    "remedy":
+                        "to send its records, name its trackable as the first --trackable, or the file as --spool",
                 ])
         }
         let fitted = try FittedPlan(given: given, kept: self.file.read(self.logger))

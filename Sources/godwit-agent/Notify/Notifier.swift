@@ -95,7 +95,7 @@ final class Notifier: Sendable {
 
     private func logDropped(_ count: Int) {
         self.logger.warning(
-            "Events dropped because the program for events (--notify) is too slow or the agent stops",
+            "Events were not passed to the program for events (--notify): the program is too slow, or the agent stopped",
             metadata: ["count": "\(count)"])
     }
 }

@@ -42,7 +42,7 @@ struct IntakeOptions: ParsableArguments {
         if self.acknowledgeBy.isEmpty, recorder == .startedLater {
             Logger(label: "godwit.\(name)").warning(
                 "No recorder is named for the records of phones: they stay in the log until a recorder acknowledges them",
-                metadata: ["remedy": "name it with --acknowledge-by, or give godwit serve a --store"])
+                metadata: ["remedy": "name a recorder with --acknowledge-by, or start godwit serve with --store"])
         }
         configuration.takesCommands = takesCommands
         return Intake(

@@ -27,7 +27,7 @@ extension Serve {
         case .postgres:
             let isAway: (TrackingError) -> Void = { error in
                 Logger(label: "godwit.gateway").error(
-                    "History server cannot be reached: each request for the history tries again",
+                    "History server cannot be reached: the gateway tries again at each request for the history",
                     metadata: ["reason": "\(error.message)"]
                 )
             }

@@ -58,7 +58,8 @@ final class InputFile {
             guard bytes.count <= limit else {
                 throw TrackingError(
                     .inputUnreadable,
-                    "cannot read '\(path)': it has more than \(limit) bytes, the limit of \(kind)")
+                    "cannot read '\(path)': the file has more than \(limit) bytes, which is the limit for \(kind). Name a smaller file"
+                )
             }
         }
         return bytes

@@ -53,7 +53,8 @@ import TrackingCore
     @Test func refusesToWriteAnUpdateThatIsTooLarge() {
         var update = Self.update(skipped: 1, extra: Self.extra)
         update.intermediate = Array(repeating: update.skipped[0], count: 40)
-        let message = "the position has more than 131072 bytes even without skipped points"
+        let message =
+            "cannot encode the position: it has more than 131072 bytes even without skipped points. Shorten its extra members"
         #expect(throws: TrackingError(.payloadTooLarge, message)) { try LocationCodec.encode(update) }
     }
 

@@ -72,7 +72,10 @@ import TrackingCore
             since: UnixTime(1_550_475_950.25), stream: StreamID("k3f9q2wz"), rawLocations: false)
         #expect(try MessageCodec.decodePresence(bytes, expecting: .publisher) == presence)
         #expect(try MessageCodec.decodePresence(MessageCodec.encode(presence)) == presence)
-        #expect(throws: TrackingError(.invalidPayload, "the type must be the type of the topic; found PUBLISHER")) {
+        #expect(
+            throws: TrackingError(
+                .invalidPayload, "the member type must match the topic: found PUBLISHER on a topic for another type")
+        ) {
             try MessageCodec.decodePresence(bytes, expecting: .subscriber)
         }
     }
