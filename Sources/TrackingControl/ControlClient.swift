@@ -23,7 +23,8 @@ public final class ControlClient {
 
     private static func connect(_ paths: [String]) throws(TrackingError) -> (Int32, String) {
         var failure = TrackingError(
-            .agentUnreachable, "no control socket is named. Name the agent's socket with --socket")
+            .agentUnreachable,
+            "cannot reach the agent: no control socket is named. Name the agent's socket with --socket")
         for path in paths {
             do throws(TrackingError) {
                 return (try ControlSocket.connect(path), path)

@@ -23,7 +23,8 @@ enum SetupLink {
         }
         // The text after a '#' would be a fragment of the URL, and missing from the value.
         guard !link.contains("#") else {
-            throw TrackingError(.invalidConfiguration, "the set-up link contains a '#'. Write %23 in its place")
+            throw TrackingError(
+                .invalidConfiguration, "cannot use the set-up link: it contains the character '#'. Write %23 for '#'")
         }
         var values: [String: String] = [:]
         for pair in link.dropFirst(start.count).split(separator: "&") {

@@ -231,7 +231,8 @@ struct LogWorker: Sendable {
         }
         for error in errors {
             self.logger.warning(
-                "Acknowledged records could not be removed from the device's log", metadata: ["reason": "\(error)"])
+                "Acknowledged records could not be removed from the device's log: they may be sent again",
+                metadata: ["reason": "\(error)"])
         }
         if errors.contains(where: { $0.code == .spoolDamaged }) { await self.reopen(&machine, post) }
     }

@@ -204,8 +204,8 @@ public final class Recorder<Transport: MessageTransport>: Service {
             self.logger.warning(
                 "All positions of some trackables expired and were removed from the history",
                 metadata: [
-                    "trackables": "\(emptied.count)",
-                    "of": "\(emptied.prefix(10).map(\.rawValue).joined(separator: " "))",
+                    "count": "\(emptied.count)",
+                    "trackables": "\(emptied.prefix(10).map(\.rawValue).joined(separator: " "))",
                 ])
         }
     }

@@ -17,7 +17,8 @@ extension SQLiteSpool {
             let text = "\(error.message ?? "") (SQLite \(error.extendedResultCode.rawValue))"
             guard [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode) else {
                 let isBarred = [.SQLITE_CANTOPEN, .SQLITE_READONLY].contains(error.resultCode)
-                let advice = isBarred ? ". Check that its folder exists and that this user may write there" : ""
+                let advice =
+                    isBarred ? ". Check that its folder exists and that this user may write there" : ". Check the disk"
                 return TrackingError(.spoolFailed, "cannot use the log \(self.path): \(text)\(advice)")
             }
             SpoolOpening.wantSalvage(of: self.path)

@@ -129,7 +129,7 @@ extension SubscriberStateMachine {
         guard absent.isEmpty else { return absent.flatMap { self.unwatch($0.id, at: moment) } }
         let error = TrackingError(
             .overloaded,
-            "cannot watch '\(id)' and other trackables: \(self.assets.count) trackables are watched, which is the limit. A trackable that was without a publisher for a day makes room"
+            "cannot watch '\(id)' and other trackables: \(self.assets.count) trackables are watched, which is the limit. The subscriber watches another one when one of these has had no publisher for a day"
         )
         return [.deliver(.badMessage(topic: self.configuration.topicRoot.path(.location(id)), error))]
     }

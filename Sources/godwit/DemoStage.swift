@@ -151,7 +151,8 @@ final class DemoStage: Sendable {
             }
             last = line
         }
-        throw TrackingError(.inputUnreadable, "cannot start the map of the demo: the gateway ended. It said: \(last)")
+        throw TrackingError(
+            .inputUnreadable, "cannot start the map of the demo: the gateway ended. Its last message: \(last)")
     }
 
     /// Cuts the van's connection to the broker, and refuses new connections.

@@ -167,7 +167,9 @@ struct XMLScanner: Sendable {
         guard let name = reader.name(), let attributes = reader.attributes() else {
             throw self.malformed("a tag is not well-formed")
         }
-        guard self.hasRoot == false || !self.open.isEmpty else { throw self.malformed("a second root element") }
+        guard self.hasRoot == false || !self.open.isEmpty else {
+            throw self.malformed("there is a second root element")
+        }
         self.hasRoot = true
         if isEmpty {
             self.pendingEnd = name

@@ -51,7 +51,8 @@ struct JSONScanner {
         }
         if let first = payload.first, first <= 0x08 {
             throw TrackingError(
-                .invalidPayload, "cannot read the payload: it has a binary format of a later protocol version")
+                .invalidPayload,
+                "cannot read the payload: it has a binary format of a later protocol version. Update this program")
         }
         guard payload.isUTF8 else { throw TrackingError(.invalidPayload, "not JSON: the payload is not UTF-8") }
         var scanner = JSONScanner(payload)
@@ -61,7 +62,7 @@ struct JSONScanner {
             guard scanner.peek() == 0, scanner.isAtEnd else { throw scanner.syntaxError("the end") }
             return value
         } catch {
-            throw scanner.failure ?? TrackingError(.invalidPayload, "not JSON: the payload cannot be read")
+            throw scanner.failure ?? TrackingError(.invalidPayload, "cannot read the payload: it is not JSON")
         }
     }
 

@@ -71,7 +71,7 @@ package struct AccessMiddleware: RouterMiddleware {
         guard ["same-origin", "none"].contains(site), isOwn ?? true else {
             throw Problem(
                 .forbidden,
-                "A page of another origin cannot change anything here. If this is the gateway's own page behind a proxy, let the proxy pass on the header Host, or give the gateway's address with --url."
+                "The gateway rejects changes that a web page of another site requests. If this is the gateway's own page behind a proxy, let the proxy pass on the header Host, or start the gateway with --url."
             )
         }
     }

@@ -38,7 +38,7 @@ package struct SessionRoutes: Sendable {
             guard let token = Self.token(in: String(buffer: body), request.headers[.contentType] ?? "") else {
                 throw Problem(
                     .badRequest,
-                    "Cannot sign in: the body must be JSON, {\"token\": \"…\"}, or a form with a field token.")
+                    "Cannot sign in: the body must be JSON, {\"token\": \"…\"}, or a form with the field 'token'.")
             }
             caller = try await self.authenticator.caller(presenting: token, request, context)
         }

@@ -77,7 +77,7 @@ struct APIQuery {
         let ids = lists.flatMap { $0.split(separator: ",").map { String($0) } } + single
         guard (1...Self.maximumNamed).contains(ids.count) else {
             throw Problem(
-                .badRequest, "The parameter trackables must have 1 to \(Self.maximumNamed) ids, separated by commas.")
+                .badRequest, "The parameter 'trackables' must have 1 to \(Self.maximumNamed) ids, separated by commas.")
         }
         return try Set(ids.map { try TrackableID($0) })
     }
@@ -104,7 +104,7 @@ struct APIQuery {
         guard let number = Int(text), range.contains(number) else {
             throw Problem(
                 .badRequest,
-                "The parameter \(name) must be a whole number from \(range.lowerBound) to \(range.upperBound).")
+                "The parameter '\(name)' must be a whole number from \(range.lowerBound) to \(range.upperBound).")
         }
         return number
     }

@@ -22,7 +22,8 @@ struct LiveQuery: Hashable, Sendable {
         case (nil, let box?): self.wanted = .box(box)
         case (nil, nil): self.wanted = .everything
         case (.some, .some):
-            throw Problem(.badRequest, "The parameters trackables and bbox cannot be used together: use one of them.")
+            throw Problem(
+                .badRequest, "The parameters 'trackables' and 'bbox' cannot be used together: use one of them.")
         }
     }
 }

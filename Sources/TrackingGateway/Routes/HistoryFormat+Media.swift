@@ -35,7 +35,7 @@ extension HistoryFormat {
             guard let format = HistoryFormat(rawValue: name) else {
                 throw Problem(
                     .badRequest,
-                    "The parameter format must be one of \(HistoryFormat.allCases.map(\.rawValue).joined(separator: ", "))."
+                    "The parameter 'format' must be one of \(HistoryFormat.allCases.map(\.rawValue).joined(separator: ", "))."
                 )
             }
             return format

@@ -56,7 +56,7 @@ final class TLSContext: @unchecked Sendable {
                 .certificateUnknownAuthority,
                 """
                 the certificate of \(host) was signed by an authority that is not trusted: \(text). \
-                Name its file in the TLS settings (--ca)
+                Name the authority's certificate file in the TLS settings (--ca)
                 """)
         default:
             return TrackingError(

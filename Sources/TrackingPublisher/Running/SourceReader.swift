@@ -103,7 +103,7 @@ package struct SourceReader<Transport: MessageTransport>: Sendable {
             self.logger.info("Position source selected: its fixes are used", metadata: ["source": "\(source)"])
         case .lost(let source, let reason):
             self.logger.warning(
-                "Position source lost: it delivers no fixes until it works again",
+                "Position source lost: the source delivers no fixes until it works again",
                 metadata: ["source": "\(source)", "reason": "\(reason)"])
             await self.publish(.sourceLost, ["source": .text(source), "reason": .text(reason.message)])
         case .found(let source):

@@ -306,7 +306,9 @@ extension SQLiteHistoryStore {
         case let error as DatabaseError:
             let text =
                 "cannot use the history \(path): \(error.message ?? "") (SQLite \(error.extendedResultCode.rawValue))"
-            return TrackingError(Self.code(of: error.resultCode), text)
+            let code = Self.code(of: error.resultCode)
+            let advice = code == .storeFailed ? ". Check the file, its permissions and the disk" : ""
+            return TrackingError(code, text + advice)
         default: return TrackingError(.storeFailed, "cannot use the history \(path): \(error)")
         }
     }

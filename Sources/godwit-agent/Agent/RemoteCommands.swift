@@ -42,7 +42,8 @@ struct RemoteCommands: Sendable {
                 guard slots.enter() else {
                     let failure = CommandFailure(
                         .busy,
-                        "cannot accept the command: \(Self.maximumAtOnce) others run, which is the limit. Try later")
+                        "cannot accept the command: the agent is performing \(Self.maximumAtOnce) other commands, which is the limit. Try again later"
+                    )
                     self.answer(CommandAnswer(id: received.command.id, outcome: .failure(failure)), to: received)
                     continue
                 }

@@ -89,7 +89,7 @@ struct EventProgram: Sendable {
         defer { close(ends[0]) }
         let written = write(ends[1], input, input.count)
         close(ends[1])
-        guard written == input.count else { return "the event could not be written to its standard input" }
+        guard written == input.count else { return "the event could not be written to the program's standard input" }
 
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)

@@ -157,7 +157,9 @@ extension FenceCommand {
 
         func run() async throws {
             guard try await self.state.useRules({ try await $0.removeFence(self.name) }) else {
-                Program.complain("there is no fence '\(self.name.printable)'. godwit fence list shows the fences")
+                Program.complain(
+                    "cannot remove fence '\(self.name.printable)': there is no fence of this name. List the fences with godwit fence list"
+                )
                 throw ExitCode(1)
             }
         }

@@ -166,7 +166,9 @@ extension RuleCommand {
 
         func run() async throws {
             guard try await self.state.useRules({ try await $0.removeRule(self.name) }) else {
-                Program.complain("there is no rule '\(self.name.printable)'. godwit rule list shows the rules")
+                Program.complain(
+                    "cannot remove rule '\(self.name.printable)': there is no rule of this name. List the rules with godwit rule list"
+                )
                 throw ExitCode(1)
             }
         }

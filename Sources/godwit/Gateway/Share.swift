@@ -76,7 +76,7 @@ extension Share {
             case .known: return
             case .unverifiable:
                 Program.note(
-                    "no history is here, so the id \(self.id.rawValue.printable) could not be checked. Name a history with --store\n"
+                    "cannot check that the trackable \(self.id.rawValue.printable) exists: there is no history. Name a history with --store\n"
                 )
             case .unknown(let nearest):
                 Program.complain(
@@ -134,7 +134,8 @@ extension Share {
         func run() async throws {
             guard try await self.state.useAccess({ try await $0.revokeShare(self.number, now: TimeText.now) }) else {
                 Program.complain(
-                    "there is no share link \(self.number) that is not revoked. godwit share list shows the links")
+                    "cannot revoke share link \(self.number): it does not exist, or is revoked already. List the links with godwit share list"
+                )
                 throw ExitCode(1)
             }
         }

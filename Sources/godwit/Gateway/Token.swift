@@ -171,7 +171,7 @@ extension Token {
         func run() async throws {
             guard try await self.state.useAccess({ try await $0.revokeToken(self.name, now: TimeText.now) }) else {
                 Program.complain(
-                    "there is no token '\(self.name.printable)' that is not revoked. godwit token list shows the tokens"
+                    "cannot revoke token '\(self.name.printable)': it does not exist, or is revoked already. List the tokens with godwit token list"
                 )
                 throw ExitCode(1)
             }

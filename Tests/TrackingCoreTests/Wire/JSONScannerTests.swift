@@ -60,7 +60,9 @@ import Testing
 
     @Test(arguments: 0...8 as ClosedRange<UInt8>)
     func rejectsABinaryPayload(byte: UInt8) {
-        expectRefused("cannot read the payload: it has a binary format of a later protocol version") {
+        expectRefused(
+            "cannot read the payload: it has a binary format of a later protocol version. Update this program"
+        ) {
             () throws(TrackingError) in
             try Self.skip([byte, 0x7B, 0x7D])
         }

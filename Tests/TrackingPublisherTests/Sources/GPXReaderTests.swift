@@ -175,7 +175,7 @@ import TrackingCore
         ("hello", "the input is not well-formed GPX: line 1: there is text outside of the root element"),
         ("<gpx>\n</trk></gpx>", "the input is not well-formed GPX: line 2: an end tag does not match its start tag"),
         ("<gpx><trkpt lat=5></trkpt></gpx>", "the input is not well-formed GPX: line 1: a tag is not well-formed"),
-        ("<gpx></gpx><gpx/>", "the input is not well-formed GPX: line 1: a second root element"),
+        ("<gpx></gpx><gpx/>", "the input is not well-formed GPX: line 1: there is a second root element"),
         (
             "<gpx><a b=\"" + String(repeating: "x", count: 70_000),
             "the input is not well-formed GPX: line 1: a tag is longer than 65536 bytes"
