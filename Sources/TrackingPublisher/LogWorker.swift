@@ -295,7 +295,7 @@ struct LogWorker: Sendable {
             }
         } catch {
             self.logger.warning(
-                "Oldest records could not be removed from the device's log: it remains larger than --keep-points, --keep-bytes or --keep-days allows",
+                "Oldest records could not be removed from the device's log: the log exceeds --keep-points, --keep-bytes or --keep-days",
                 metadata: ["reason": "\(error)"])
             if error.code == .spoolDamaged { await self.reopen(&machine, post) }
         }
@@ -317,7 +317,7 @@ struct LogWorker: Sendable {
         } catch {
             if machine.didFailToReopen(error, now: .now) {
                 self.logger.error(
-                    "Device's log could not be reopened after damage: new records wait in memory for at most a minute, and are then lost for recorders",
+                    "Device's log could not be reopened after damage: new records wait in memory for at most a minute, and then never reach a recorder",
                     metadata: ["reason": "\(error)"])
             }
             return false

@@ -108,7 +108,7 @@ extension MQTTConnection {
         else { return }
         for name in self.sink.suspects.closed(unanswered: self.sink.inFlight.names, now: self.now) {
             self.configuration.logger?.error(
-                "Client stops using a topic or filter for some minutes, because the broker closed the connection after each use",
+                "Client pauses the use of a topic or filter, because the broker closed the connection after each use",
                 metadata: ["client": "\(self.configuration.client)", "topic": "\(name)"])
         }
     }
