@@ -18,12 +18,19 @@ import TrackingCore
 
     @Test func ofAPointOfTheProtocol() throws {
         for properties in [
-            #""time":3,"extra":\#(Self.extra)"#, #""time":3,"unknown":1,"extra":\#(Self.extra)"#,
+            #""time":3,"extra":\#(Self.extra)"#, #""time":3,"id":1,"extra":\#(Self.extra)"#,
             #""timestamp":"2026-05-01T12:00:00Z",\#(Self.members)"#,
         ] {
             let body = #"{"type":"Feature",\#(Self.place),"properties":{\#(properties)}}"#
             #expect(self.extras(try PointsDecoder.decode(Array(body.utf8))) == [Self.extra], "\(properties)")
         }
+    }
+
+    @Test func ofAPointWithFurtherMembers() throws {
+        let properties = #""time":3,"further":1.50,"extra":\#(Self.extra)"#
+        let body = #"{"type":"Feature",\#(Self.place),"properties":{\#(properties)}}"#
+        let batch = try PointsDecoder.decode(Array(body.utf8))
+        #expect(self.extras(batch) == [#"{\#(Self.members),"further":1.50}"#])
     }
 
     @Test func ofOverlandsPointsAndOfThePlacesOfItsTrips() throws {
