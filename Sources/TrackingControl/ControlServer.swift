@@ -108,7 +108,7 @@ public struct ControlServer: Sendable {
                 metadata: ["path": "\(self.path)"])
         } catch {
             time = now.advanced(by: self.pause * 30)
-            self.logger.debug(
+            self.logger.warning(
                 "Control socket could not be created again after its file was removed: the agent receives no commands and tries again",
                 metadata: ["reason": "\(error)"])
         }
@@ -153,7 +153,7 @@ public struct ControlServer: Sendable {
                     let failure = CommandFailure(
                         .invalidArguments,
                         "cannot read the command: it has more than \(Command.maximumBytes) bytes. Shorten it")
-                    try await self.say(.answer(CommandAnswer(id: "?", outcome: .failure(failure))), on: channel)
+                    try await self.write(.answer(CommandAnswer(id: "?", outcome: .failure(failure))), on: channel)
                     return
                 }
                 for line in lines { try await self.perform(line, on: channel) }
@@ -170,16 +170,16 @@ public struct ControlServer: Sendable {
         do throws(TrackingError) {
             command = try CommandCodec.decode(line)
         } catch {
-            try await self.say(.answer(CommandAnswer(id: "?", outcome: .failure(CommandFailure(error)))), on: channel)
+            try await self.write(.answer(CommandAnswer(id: "?", outcome: .failure(CommandFailure(error)))), on: channel)
             return
         }
         self.logger.debug(
             "Agent received a command on its control socket", metadata: ["command": "\(command.name.rawValue)"])
-        let answer = await self.handler(command) { line in try await self.say(line, on: channel) }
-        try await self.say(.answer(answer), on: channel)
+        let answer = await self.handler(command) { line in try await self.write(line, on: channel) }
+        try await self.write(.answer(answer), on: channel)
     }
 
-    private func say(_ line: ControlLine, on channel: ByteChannel) async throws {
+    private func write(_ line: ControlLine, on channel: ByteChannel) async throws {
         do throws(TrackingError) {
             try await channel.write(line.encoded(), within: line.patience)
         } catch {

@@ -59,13 +59,16 @@ struct KeptHistory: Sendable {
 
     private func answer<Value>(_ question: () async throws(TrackingError) -> Value) async -> Value? {
         var backoff = Backoff(first: .seconds(1), maximum: .seconds(30))
+        var level = Logger.Level.warning
         while !Task.isCancelled {
             do throws(TrackingError) {
                 return try await question()
             } catch {
-                self.logger.warning(
+                self.logger.log(
+                    level: level,
                     "Gateway could not read the history to check its live positions; it tries again, and may show erased positions until then",
                     metadata: ["reason": "\(error.message)"])
+                level = .debug
                 try? await Task.sleep(for: backoff.next())
             }
         }
