@@ -295,13 +295,12 @@ import TrackingPublisher
     }
 
     @Test func settingsThatALinkDoesNotNameRemain() throws {
-        let plan = try self.plan(["--broker", "mqtts://box:old@a.example:99"])
+        let plan = try self.plan(["--broker", "mqtts://box@a.example:99"])
         let user = try self.setup("user=b%2Fx", plan)
-        #expect(user.values == ["broker": ["mqtts://b%2Fx@a.example:99"]])
-        #expect(user.password == "old", "it would be lost with the address")
+        #expect(user.values == ["broker": ["mqtts://b%2Fx@a.example:99"]] && user.password == nil)
         #expect(user.changes == [.init(key: "user", before: "box", after: "b/x")])
         let broker = try self.setup("broker=mqtt%3A%2F%2Fb", plan)
-        #expect(broker.values == ["broker": ["mqtt://box@b:1883"]])
+        #expect(broker.values == ["broker": ["mqtt://box@b:1883"]] && broker.password == nil)
         let token = try self.setup("token=new", plan)
         #expect(token.password == "new" && token.changes == [.init(key: "password", before: nil, after: nil)])
         let same = try self.setup("user=box&trackable=van-7", plan)
@@ -309,5 +308,38 @@ import TrackingPublisher
         let other = try self.setup("trackable=van-8", plan)
         #expect(other.trackable?.rawValue == "van-8" && !other.isNewConnection)
         #expect(throws: CommandFailure.self) { try self.setup("token=new", self.plan()) }
+    }
+    /// The present password may be in the address, in a file or in the environment. It is never sent to another broker
+    /// or for another user.
+    @Test(arguments: ["mqtts://box:hunter2@a.example:99", "password file", "environment"])
+    func aLinkWithoutATokenTakesNoPasswordElsewhere(place: String) throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "godwit-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try "hunter2\n".write(to: file, atomically: false, encoding: .utf8)
+        let address = place.contains("@") ? place : "mqtts://box@a.example:99"
+        let more = place == "password file" ? ["--password-file", file.path()] : []
+        let environment = place == "environment" ? ["GODWIT_PASSWORD": "hunter2"] : [:]
+        let plan = try AgentPlan(given: self.given(["--broker", address] + more, environment: environment))
+        #expect(try plan.run.broker.login()?.password == "hunter2")
+        let elsewhere = [
+            "broker=mqtt%3A%2F%2Fevil.example", "broker=mqtts%3A%2F%2Fa.example%3A98",
+            "broker=mqtt%3A%2F%2Fa.example%3A99", "user=other", "broker=mqtts%3A%2F%2Fa.example%3A99&user=other",
+        ]
+        for link in elsewhere {
+            let failure = #expect(throws: CommandFailure.self, "\(link)") { try self.setup(link, plan) }
+            #expect(failure?.message.contains("Ask for a link with token=") == true)
+            #expect(failure?.message.contains("hunter2") == false)
+            let setup = try self.setup(link + "&token=new", plan)
+            #expect(setup.password == "new")
+        }
+        let same = try self.setup("broker=mqtts%3A%2F%2Fa.example%3A99&user=box&trackable=van-8", plan)
+        #expect(!same.isNewConnection)
+    }
+
+    @Test func aLinkToOneOfTheAddressesKeepsThePassword() throws {
+        let both = ["--broker", "mqtts://box:old@a.example", "--broker", "mqtts://box:old@b.example"]
+        let one = try self.setup("broker=mqtts%3A%2F%2Fb.example", self.plan(both))
+        #expect(one.values == ["broker": ["mqtts://box@b.example:8883"]])
+        #expect(one.password == "old", "it would be lost with the address")
     }
 }

@@ -21,7 +21,11 @@ struct SetupPlan {
 
     /// Computes the changes that a set-up link makes to an agent's plan.
     ///
-    /// - Throws: `CommandFailure` if a part of the link is invalid, or if the link has a token but no user is known.
+    /// A password is only sent to the broker and for the user for which it was given. A link to another broker, or for
+    /// another user, therefore needs a token if the agent has a password.
+    ///
+    /// - Throws: `CommandFailure` if a part of the link is invalid, if the link has a token but no user is known, or if
+    ///   the token is missing.
     init(_ request: SetupRequest, for plan: AgentPlan) throws(CommandFailure) {
         do throws(TrackingError) {
             let old = try plan.run.broker.user
@@ -43,10 +47,19 @@ struct SetupPlan {
             if let name = request.user, name != old?.user {
                 changes.append(.init(key: "user", before: old?.user, after: name))
             }
+            let isOther = user != old?.user || !(addresses ?? []).allSatisfy(oldAddresses.contains)
+            if isOther, request.token == nil, try plan.run.broker.login()?.password != nil {
+                throw TrackingError(
+                    .invalidConfiguration,
+                    """
+                    the set-up link names another broker or user and has no token, and the agent's present password is \
+                    not sent to another broker or for another user. Ask for a link with token=…
+                    """)
+            }
             let hasMoved = !changes.isEmpty || request.token != nil
             let place = addresses ?? oldAddresses
             self.values = hasMoved ? ["broker": place.map { BrokerAddress($0).of(user: user) }] : [:]
-            // The new address replaces the old one and the password in it, so an unchanged password is written to a
+            // The new address replaces the old ones and the password in them, so an unchanged password is written to a
             // file.
             self.password = request.token ?? (hasMoved ? old?.password : nil)
             if request.token != nil { changes.append(.init(key: "password", before: nil, after: nil)) }
