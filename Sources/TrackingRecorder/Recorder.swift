@@ -271,6 +271,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
             self.logger.error(
                 "Broker rejected an acknowledgement of the recorder: devices keep their records and send them again",
                 metadata: ["trackable": "\(id)", "reason": "\(error)"])
+        case .shareDelivered: self.logger.info("Broker delivers the shared subscription of the recorder's group")
         case .shareUndelivered(let isAlone):
             self.logger.error(
                 """

@@ -48,8 +48,8 @@ struct RecorderMetrics: Sendable {
         case .brokerDropped(let count): self.brokerDropped.increment(by: count)
         case .storeAway: self.isStoreAway.set(1)
         case .storeBack: self.isStoreAway.set(0)
-        case .voice, .subscriptionRefused, .shareUndelivered, .acknowledgementRefused, .cleared, .clearingRefused,
-            .storeRefuses, .failed:
+        case .voice, .subscriptionRefused, .shareDelivered, .shareUndelivered, .acknowledgementRefused, .cleared,
+            .clearingRefused, .storeRefuses, .failed:
             break
         }
     }

@@ -33,7 +33,7 @@ extension RecorderStateMachine {
         guard let group = self.configuration.group else { return [] }
         switch step {
         case .none: return []
-        case .delivered: return [.intake([self.intake.endProbe()])]
+        case .delivered: return [.deliver(.shareDelivered), .intake([self.intake.endProbe()])]
         case .listen:
             let filter = self.configuration.topicRoot.path(.everyAck(group.name))
             return Self.voice([self.member.subscribe([filter], .ignored)])

@@ -248,7 +248,7 @@ struct Record: AsyncParsableCommand {
                 ending.note(ExitCode.brokerUnreachable)
                 recorder.finish()
             case .possibleGap, .voice(nil), .subscriptionRefused, .acknowledgementRefused, .brokerDropped,
-                .storeRefuses, .cleared, .clearingRefused, .failed:
+                .shareDelivered, .storeRefuses, .cleared, .clearingRefused, .failed:
                 break
             }
         }
@@ -285,19 +285,7 @@ struct KeepRule: ExpressibleByArgument, Hashable {
 private final class Health: Sendable {
     private let listen: ListenAddress?
     private let metrics = PrometheusRegistry(helps: RecorderFigures.helps)
-    private let state = Mutex(State())
-
-    private struct State {
-        var isConnected = false
-        var isStoreAway = false
-        var lastDrop: ContinuousClock.Instant?
-        /// The reason for which the broker does not deliver the messages of the recorder's group; `nil` until the
-        /// recorder finds such a fault. A reason remains until the recorder ends.
-        var shareReason: String?
-    }
-
-    /// The time for which the recorder reports "not ready" after the broker has dropped a message.
-    private static let dropMemory = Duration.seconds(600)
+    private let state = Mutex(RecorderReadiness())
 
     /// Creates the health checks of a recorder. With an address in `listen`, the program also counts metrics from now
     /// on.
@@ -308,42 +296,11 @@ private final class Health: Sendable {
 
     /// Updates the health checks with an event of the recorder.
     func happened(_ event: RecorderEvent) {
-        self.state.withLock { state in
-            switch event {
-            case .connected: state.isConnected = true
-            case .disconnected: state.isConnected = false
-            case .storeAway: state.isStoreAway = true
-            case .storeBack: state.isStoreAway = false
-            case .brokerDropped: state.lastDrop = .now
-            case .shareUndelivered(let isAlone):
-                state.shareReason =
-                    "the broker delivers no messages to the shared subscription of the recorder's group: "
-                    + (isAlone
-                        ? "this recorder subscribes again without the group and stores all messages"
-                        : "this recorder stores nothing")
-            default: break
-            }
-        }
-    }
-
-    private func brokerReason() -> String? {
-        self.state.withLock { $0.isConnected }
-            ? nil : "the recorder's connection that receives records is not connected to the broker"
-    }
-
-    private func shareReason() -> String? { self.state.withLock { $0.shareReason } }
-
-    private func queuesReason() -> String? {
-        guard let last = self.state.withLock({ $0.lastDrop }), last.duration(to: .now) < Self.dropMemory else {
-            return nil
-        }
-        return "the broker dropped messages: its queues are too short, or a client with a persistent session is away"
+        self.state.withLock { $0.happened(event, now: .now) }
     }
 
     private func historyReason(_ store: any HistoryStore) async -> String? {
-        if self.state.withLock({ $0.isStoreAway }) {
-            return "the history rejects records. See the reason in the recorder's log"
-        }
+        if let reason = self.state.withLock({ $0.historyReason }) { return reason }
         let isReadable = (try? await store.trackables(after: nil, limit: 1)) != nil
         return isReadable ? nil : "the history cannot be read"
     }
@@ -354,8 +311,9 @@ private final class Health: Sendable {
         return HealthServer(
             host: listen.host, port: listen.port,
             checks: [
-                "broker": { self.brokerReason() }, "queues": { self.queuesReason() },
-                "share": { self.shareReason() },
+                "broker": { self.state.withLock { $0.brokerReason } },
+                "queues": { self.state.withLock { $0.queuesReason(now: .now) } },
+                "share": { self.state.withLock { $0.shareReason } },
                 "history": { await self.historyReason(store) },
             ], metrics: self.metrics
         ) { port in

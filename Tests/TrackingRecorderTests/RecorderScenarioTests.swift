@@ -190,6 +190,7 @@ private struct RecorderConversation {
         case .cleared(let count): "cleared \(count)"
         case .clearingRefused: "clearing refused"
         case .possibleGap: "possible gap"
+        case .shareDelivered: "messages are shared"
         case .shareUndelivered(let isAlone): "nothing is shared" + (isAlone ? ", alone" : "")
         case .brokerDropped(let count): "broker dropped \(count)"
         case .storeAway(_, let retry): "store away, " + (retry.map { "again in \($0)" } ?? "no answer")
