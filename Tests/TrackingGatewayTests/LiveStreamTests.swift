@@ -133,6 +133,21 @@ import TrackingSubscriber
         #expect(stream.isOver)
     }
 
+    /// A revoked share link whose span still runs.
+    @Test func aReaderThatIgnoresAnEarlyEndIsDisconnectedBeforeTheEndOfTheSpan() async throws {
+        let hub = try await self.hub(positions: 1)
+        var selection = LiveSelection(.everything, reads: .all)
+        selection.span = UnixTime(0)..<UnixTime(4_600)
+        let cuts = Mutex(0)
+        let stream = try #require(hub.open(selection, for: self.caller, after: nil) { cuts.withLock { $0 += 1 } })
+        #expect(stream.check(at: self.moment(10)) == self.moment(3_600).now)
+        stream.end(.changed)
+        #expect(stream.check(at: self.moment(20)) == self.moment(25).now)
+        #expect(cuts.withLock { $0 } == 0)
+        #expect(stream.check(at: self.moment(25)) == nil)
+        #expect(cuts.withLock { $0 } == 1)
+    }
+
     /// The moment this many seconds after the time 1000.
     private func moment(_ seconds: Int) -> Moment {
         Moment(now: MonotonicTime(.seconds(seconds)), wall: UnixTime(Double(1_000 + seconds)))

@@ -151,10 +151,8 @@ package final class LiveStream: Sendable {
     ///
     /// - Returns: The time of the next check; `nil` if none is necessary.
     func check(at moment: Moment) -> MonotonicTime? {
-        if let end = self.selection.span?.upperBound {
-            guard moment.wall >= end else { return moment.now.advanced(by: end.since(moment.wall)) }
-            self.end(.expired)
-        }
+        let end = self.selection.span?.upperBound
+        if let end, moment.wall >= end { self.end(.expired) }
         let (due, isOverdue) = self.state.withLock { state -> (MonotonicTime?, Bool) in
             guard state.ending != nil else { return (nil, false) }
             let due = state.cut ?? moment.now.advanced(by: Self.grace)
@@ -162,7 +160,8 @@ package final class LiveStream: Sendable {
             return (due, moment.now >= due)
         }
         if isOverdue { self.cut() }
-        return isOverdue ? nil : due
+        guard due == nil else { return isOverdue ? nil : due }
+        return end.map { moment.now.advanced(by: $0.since(moment.wall)) }
     }
 
     /// Waits until there is something to write to the client, and returns the next thing to write. Only one task may
