@@ -165,7 +165,7 @@ extension SpoolStateMachine {
     public mutating func closed(isOrderly: Bool = false, now: MonotonicTime) -> [Action] {
         guard self.isOpen else { return [] }
         self.connection.isOpen = false
-        self.losses.outageEnded()
+        self.losses.outageBegan()
         self.reading.ahead?.forget()
         guard case .inFlight(let isProbe) = self.phase else { return [] }
         self.phase = .idle

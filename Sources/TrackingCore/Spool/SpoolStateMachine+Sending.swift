@@ -223,7 +223,7 @@ extension SpoolStateMachine {
     private mutating func becameSafe(_ seqs: SeqSet, at place: Int) -> [Action] {
         self.streams[place].removed(seqs)
         self.done += seqs.count
-        if self.queued == 0 { self.losses.outageEnded() }
+        if self.queued == 0 { self.losses.allSent() }
         return [.remove(self.streams[place].id, seqs)]
     }
 
@@ -300,8 +300,8 @@ extension SpoolStateMachine {
         return done.map { .forget($0.id) }
     }
 
-    /// Returns the action that publishes the number of dropped records as an event; no action while disconnected or
-    /// when no report is due. At most one report follows from one loss of the connection to the next.
+    /// Returns the action that publishes the number of dropped records as an event. This happens only while connected,
+    /// once for each outage, a time without a connection, and once more when all records are sent.
     private mutating func reportDropped() -> [Action] {
         guard self.isOpen, let count = self.losses.takeReport() else { return [] }
         return [.reportDropped(count)]

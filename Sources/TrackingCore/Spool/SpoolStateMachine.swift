@@ -164,17 +164,17 @@ public struct SpoolStateMachine: Sendable {
 
     /// The records that were dropped because the log exceeded its limits.
     struct Losses: Sendable {
-        /// The state of reporting dropped records. At most one report is made in each reporting period. A period ends
-        /// when the connection is lost or the last record in the log has become safe.
+        /// The state of reporting dropped records. They are reported once for each outage, a time without a connection,
+        /// and once more when all records are sent. A report is an event, which in a full log drops a further record.
         enum Report: Hashable, Sendable {
             /// No record was dropped in the current reporting period. Can transition to: `unreported`.
             case none
             /// Records were dropped in the current reporting period, and no report was made yet. Can transition to:
             /// `reported`.
             case unreported
-            /// The report of the current period was made. Records that are dropped from now on are counted for the next
-            /// report. Can transition to: `none`, when the connection is lost again or the last record in the log has
-            /// become safe.
+            /// The dropped records were reported. Records dropped from now on are included in the next report. Can
+            /// transition to: `none`, when the connection is lost again or all records are sent; `unreported`, when all
+            /// records are sent and records were dropped since the report.
             case reported
         }
 
@@ -191,8 +191,7 @@ public struct SpoolStateMachine: Sendable {
             if count > 0, self.report == .none { self.report = .unreported }
         }
 
-        /// Returns the number of dropped records to report now, and marks them as reported; `nil` when no report is
-        /// due. At most one report is due in each reporting period.
+        /// Returns the number of dropped records to report now; `nil` when no report is due.
         mutating func takeReport() -> Int? {
             guard self.report == .unreported else { return nil }
             defer { self.unreported = 0 }
@@ -200,9 +199,12 @@ public struct SpoolStateMachine: Sendable {
             return self.unreported
         }
 
-        /// Begins a new reporting period, if a report was made in the current one. The next dropped record then causes
-        /// another report.
-        mutating func outageEnded() { if self.report == .reported { self.report = .none } }
+        /// Begins a new reporting period, because the connection was lost. Dropped records are reported again.
+        mutating func outageBegan() { if self.report == .reported { self.report = .none } }
+
+        /// Begins a new reporting period, because all records were sent. Records that were dropped since the last
+        /// report are reported now.
+        mutating func allSent() { self.report = self.unreported > 0 ? .unreported : .none }
     }
 
     /// The number of connections that must break in a row while the same batch is in flight: 3. The batch then counts
