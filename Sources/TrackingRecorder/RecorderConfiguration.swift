@@ -54,10 +54,9 @@ public struct RecorderConfiguration: MemberConfiguration, Hashable {
     public static let firstStoreWait = Duration.milliseconds(250)
     /// The longest wait between two attempts to write to a history store that fails.
     public static let longestStoreWait = Duration.seconds(30)
-    /// The time that the history store may take for a write before the recorder reports that the store does not answer:
-    /// 6 s. A history in SQLite waits at most 5 s for a lock. One in PostgreSQL may wait for 10 s, so the report may
-    /// come before its answer.
-    public static let longestCommit = Duration.seconds(6)
+    /// The time after which the recorder reports a history store that has not answered a write: 12 s. It is longer than
+    /// the time for which a store itself waits for a lock, which is 5 s with SQLite and 10 s with PostgreSQL.
+    public static let longestCommit = Duration.seconds(12)
     /// The number of times that the store may reject a batch before the recorder splits the batch to find the rejected
     /// record.
     public static let triesBeforeBlame = 3

@@ -2,6 +2,7 @@ import Testing
 import TrackingCore
 
 @testable import TrackingRecorder
+@testable import TrackingStore
 
 /// The times of storing and the publishes that follow. Every state is reached by events.
 @Suite struct RecorderStateMachineTests {
@@ -98,6 +99,12 @@ import TrackingCore
         [self.van: Acknowledgement(streams: [StreamID("s1")!: seq])]
     }
 
+    /// Both stores give up a lock before the recorder reports that they do not answer.
+    @Test func aWaitForALockIsNotReportedAsAStoreWithoutAnswer() {
+        #expect(RecorderConfiguration.longestCommit > PostgresConnection.lockTimeout)
+        #expect(RecorderConfiguration.longestCommit > SQLiteHistoryStore.lockTimeout)
+    }
+
     @Test func aPageIsStoredWhenItIsFullOrOldEnough() throws {
         var talk = try Talk()
         talk.goOnline()
@@ -186,14 +193,14 @@ import TrackingCore
         var talk = try Talk(window: 1)
         talk.goOnline()
         #expect(Talk.stored(talk.receivePoint(1)) == 1)
-        #expect(talk.wait(5999) == [])
+        #expect(talk.wait(11_999) == [])
         guard case .deliver(.storeAway(let error, retry: nil))? = talk.wait(1).first else {
             Issue.record("it is not told")
             return
         }
         #expect(error.message.contains("has not answered"))
         #expect(talk.wait(60_000).allSatisfy { if case .deliver(.storeAway) = $0 { false } else { true } }, "once")
-        #expect(talk.happened(.stored(self.ack(1))).contains(.deliver(.storeBack(after: .milliseconds(66_000)))))
+        #expect(talk.happened(.stored(self.ack(1))).contains(.deliver(.storeBack(after: .milliseconds(72_000)))))
     }
 
     @Test func anUnavailableStoreIsTriedAgainWithBackoff() throws {

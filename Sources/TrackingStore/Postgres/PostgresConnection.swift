@@ -126,12 +126,14 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
     /// Runs one or several statements without parameters, one after the other. Their results are dropped.
     func runAll(_ sql: String) throws(TrackingError) { _ = try self.rows(PQexec(self.pointer, sql)) }
 
-    /// The maximum time for which a statement that stores records waits for a lock: 10 s. After this time the statement
-    /// fails, and its transaction stores nothing. The recorder reports the failure and tries again.
-    static let lockTimeout = "10s"
+    /// The maximum time for which storing waits for a lock. After it, nothing is stored. The failure is reported, and
+    /// the recorder tries again.
+    static let lockTimeout = Duration.seconds(10)
 
     /// Limits the time for which statements on this connection wait for a lock to ``lockTimeout``.
-    func limitWaiting() throws(TrackingError) { try self.runAll("SET lock_timeout = '\(Self.lockTimeout)'") }
+    func limitWaiting() throws(TrackingError) {
+        try self.runAll("SET lock_timeout = '\(Self.lockTimeout.components.seconds)s'")
+    }
 
     /// Runs `body` on this connection without a limit for the time that its statements wait for locks.
     func waitingForLocks<Value>(_ body: () throws(TrackingError) -> Value) throws(TrackingError) -> Value {

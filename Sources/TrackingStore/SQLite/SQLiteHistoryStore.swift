@@ -114,10 +114,13 @@ public final class SQLiteHistoryStore: HistoryStore {
         return "file:\(path.hasPrefix("/") ? "//" : "./")\(encoded)?immutable=1"
     }
 
+    /// The maximum time for which a statement waits for a lock of another program.
+    static let lockTimeout = Duration.seconds(5)
+
     private static func configuration(isReadOnly: Bool) -> Configuration {
         var configuration = Configuration()
         configuration.readonly = isReadOnly
-        configuration.busyMode = .timeout(5)
+        configuration.busyMode = .timeout(Self.lockTimeout.inSeconds)
         configuration.foreignKeysEnabled = false
         configuration.maximumReaderCount = 4
         configuration.prepareDatabase { db in
