@@ -15,7 +15,7 @@ extension SQLiteHistoryStore {
             defer { ledger = RecordingLedger() }
             try db.execute(sql: "PRAGMA secure_delete = ON")
             try Self.settle(trackable, db)
-            var erasing = Erasing(of: try SQLiteLedger.load(trackable, [], db) ?? SQLiteLedger.insert(trackable, db))
+            var erasing = Erasing(of: try SQLiteLedger.load(trackable, db) ?? SQLiteLedger.insert(trackable, db))
             try erasing.run(trackable, before: before, now: now, db)
             return erasing.report
         }
@@ -29,7 +29,7 @@ extension SQLiteHistoryStore {
 
     /// Updates the rows of a trackable and its stream with the stored points that the rows do not reflect yet.
     private static func settle(_ id: TrackableID, _ db: Database) throws {
-        guard let trackable = try SQLiteLedger.load(id, [], db), trackable.tail != nil else { return }
+        guard let trackable = try SQLiteLedger.load(id, db), trackable.tail != nil else { return }
         var ledger = RecordingLedger()
         ledger.fill(id, trackable)
         _ = try ledger.settle(id).write(to: db)

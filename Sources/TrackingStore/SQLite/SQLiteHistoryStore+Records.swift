@@ -94,7 +94,7 @@ extension SQLiteHistoryStore {
     /// ``HistoryStore/coverage(of:)``.
     public func coverage(of trackable: TrackableID) async throws(TrackingError) -> [StreamID: StreamCoverage] {
         try await self.read { db in
-            guard let known = try SQLiteLedger.load(trackable, [], db) else { return [:] }
+            guard let known = try SQLiteLedger.load(trackable, db) else { return [:] }
             let streams = try Self.streams(of: known, db)
             return Dictionary(streams.map { ($0.id, $0.coverage) }) { first, _ in first }
         }
@@ -125,7 +125,7 @@ extension SQLiteHistoryStore {
     /// See ``HistoryStore/verify(_:)``.
     public func verify(_ trackable: TrackableID) async throws(TrackingError) -> VerifyReport? {
         try await self.read { db in
-            guard let known = try SQLiteLedger.load(trackable, [], db) else { return nil }
+            guard let known = try SQLiteLedger.load(trackable, db) else { return nil }
             let row = try DirectStatement(
                 "SELECT count(*), coalesce(sum(stream = 0), 0), coalesce(sum(stream = 0 AND clock_fault = 1), 0) FROM point WHERE trackable = ?",
                 in: db)

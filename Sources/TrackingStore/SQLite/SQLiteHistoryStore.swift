@@ -144,7 +144,7 @@ public final class SQLiteHistoryStore: HistoryStore {
     /// See ``HistoryStore/acknowledgement(of:)``.
     public func acknowledgement(of trackable: TrackableID) async throws(TrackingError) -> Acknowledgement {
         try await self.read { db in
-            try SQLiteLedger.load(trackable, [], db)?.acknowledgement ?? Acknowledgement(streams: [:])
+            try SQLiteLedger.load(trackable, db)?.acknowledgement ?? Acknowledgement(streams: [:])
         }
     }
 

@@ -10,7 +10,7 @@ enum SQLiteLedger {
         for missing in ledger.missing(for: batch) {
             let known = ledger[missing.trackable]
             var trackable =
-                try known ?? Self.load(missing.trackable, [], db) ?? Self.insert(missing.trackable, db)
+                try known ?? Self.load(missing.trackable, db) ?? Self.insert(missing.trackable, db)
             for id in missing.streams where trackable.streams[id] == nil {
                 trackable.streams[id] = try Self.stream(id, of: trackable.number, db)
             }
@@ -18,9 +18,9 @@ enum SQLiteLedger {
         }
     }
 
-    /// Loads a trackable and its recent streams from the database into a value of the cache; returns `nil` when the
-    /// database does not contain the trackable.
-    static func load(_ id: TrackableID, _ streams: [StreamID], _ db: Database) throws -> RecordingLedger.Trackable? {
+    /// Loads a trackable and its recent streams from the database; returns `nil` when the database does not contain the
+    /// trackable.
+    static func load(_ id: TrackableID, _ db: Database) throws -> RecordingLedger.Trackable? {
         let row = try DirectStatement(
             """
             SELECT number, erased_before, recent, last_time, last_stream, last_seq, run_first, run_last, run_south, run_west, \
@@ -50,7 +50,8 @@ enum SQLiteLedger {
         guard let last = trackable.last else { return }
         let row = try DirectStatement(
             """
-            SELECT time, seq, latitude, longitude FROM point WHERE trackable = ? AND time > ? AND stream = ? AND seq > ?             AND clock_fault = 0 ORDER BY time
+            SELECT time, seq, latitude, longitude FROM point WHERE trackable = ? AND time > ? AND stream = ? \
+            AND seq > ? AND clock_fault = 0 ORDER BY time LIMIT \(PointTail.maximumCount)
             """, in: db)
         defer { row.reset() }
         row.bind(trackable.number, 1)
