@@ -83,25 +83,28 @@ public enum CommandCodec {
 }
 
 extension CommandAnswer {
-    /// The answer to a command as the members of a JSON object: `id`, `ok`, and `result` or `error`.
+    /// The answer to a command as the members of a JSON object: `id`, `ok`, and `result` or `error`. The code of an
+    /// error is cut to 64 bytes, and its message to 1,000 bytes.
     public var members: [String: JSONValue] {
         switch self.outcome {
         case .success(let result):
             return ["id": .text(self.id), "ok": .flag(true), "result": .object(result)]
         case .failure(let failure):
+            let code = String(decoding: failure.code.rawValue.utf8.prefix(64), as: UTF8.self)
             let message = String(decoding: failure.message.utf8.prefix(1000), as: UTF8.self)
             return [
                 "id": .text(self.id), "ok": .flag(false),
-                "error": .object(["code": .text(failure.code.rawValue), "message": .text(message)]),
+                "error": .object(["code": .text(code), "message": .text(message)]),
             ]
         }
     }
 
-    /// The answer as the detail of an event. The detail omits the result when the complete ``members`` exceed
-    /// ``WireLimits/maximumDetailBytes``. It then contains `resultOmitted`.
+    /// The answer as the detail of an event. The detail omits the result of a success when the complete ``members``
+    /// exceed ``WireLimits/maximumDetailBytes``. It then contains `resultOmitted`. A failure is always below that limit.
     package var eventDetail: [String: JSONValue] {
         let members = self.members
-        guard JSONValue.object(members).json.count > WireLimits.maximumDetailBytes else { return members }
+        guard case .success = self.outcome, JSONValue.object(members).json.count > WireLimits.maximumDetailBytes
+        else { return members }
         return ["id": .text(self.id), "ok": .flag(true), "resultOmitted": .flag(true)]
     }
 

@@ -70,6 +70,20 @@ struct MessageSizeTests {
         #expect(try CommandAnswer(members: answer.eventDetail).outcome == .success([:]))
     }
 
+    @Test func theEventOfAFailureIsNeverASuccess() throws {
+        let code = CommandFailure.Code(rawValue: String(repeating: "\u{1}", count: 20_000))
+        let failure = CommandFailure(code, String(repeating: "\u{1}", count: 20_000))
+        let detail = CommandAnswer(id: String(repeating: "\u{1}", count: 64), outcome: .failure(failure)).eventDetail
+        #expect(JSONValue.object(detail).json.count <= WireLimits.maximumDetailBytes)
+        #expect(detail["ok"] == .flag(false) && detail["resultOmitted"] == nil)
+        let outcome = try CommandAnswer(members: detail).outcome
+        guard case .failure(let read) = outcome else {
+            Issue.record("the failure became a success")
+            return
+        }
+        #expect(read.code.rawValue.utf8.count == 64 && read.message.utf8.count == 1000)
+    }
+
     @Test(arguments: ["a\u{1B}[2J", "a\u{9B}", "a\u{202E}b", "a\nb", String(repeating: "t", count: 65)])
     func anIDOfATripIsPlainAndShort(id: String) throws {
         var location = Location(coordinate: Coordinate(latitude: 52, longitude: -8)!, time: UnixTime(1))  // in range
