@@ -35,4 +35,22 @@ import TrackingSubscriber
         }
         #expect(queue.bytes <= 2 * LiveQueue.fewBytes)
     }
+
+    @Test func pendingUpdatesAreLimitedInNumber() throws {
+        var state = LiveHubState(epoch: 1)
+        var queue = LiveQueue()
+        var positions: [LiveUpdate] = []
+        for number in 0..<(LiveQueue.maximum / 2) {
+            let produced = state.happened(
+                try Sample.location(TrackableID("van-\(number)"), 1), at: UnixTime(1000))
+            positions.append(try #require(produced))
+        }
+        var longest = 0
+        for update in positions + positions + positions {
+            let isTaken = queue.append(update)
+            #expect(isTaken)
+            longest = max(longest, queue.count)
+        }
+        #expect(longest > LiveQueue.maximum / 2 && longest <= LiveQueue.maximum)
+    }
 }

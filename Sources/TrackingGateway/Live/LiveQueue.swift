@@ -28,8 +28,8 @@ package struct LiveQueue: Sendable {
     /// The approximate number of bytes of the waiting updates.
     package private(set) var bytes = 0
     /// The number of waiting updates above which the queue next removes outdated updates. After each removal, this
-    /// limit becomes twice the number of updates that remained, but at least ``few``. So removals are rare, and their
-    /// cost per update stays low.
+    /// limit becomes twice the number of updates that remained, but at least ``few`` and at most ``maximum``. So
+    /// removals are rare, and their cost per update stays low.
     private var limit = LiveQueue.few
     /// The number of waiting bytes above which the queue next removes outdated updates. After each removal, this limit
     /// becomes twice the number of bytes that remained, but at least ``fewBytes`` and at most ``maximumBytes``.
@@ -49,7 +49,7 @@ package struct LiveQueue: Sendable {
         self.bytes += Self.size(of: update)
         guard self.waiting.count > self.limit || self.bytes > self.byteLimit else { return true }
         self.thin()
-        self.limit = max(Self.few, self.waiting.count * 2)
+        self.limit = min(max(Self.few, self.waiting.count * 2), Self.maximum)
         self.byteLimit = min(max(Self.fewBytes, self.bytes * 2), Self.maximumBytes)
         return self.waiting.count <= Self.maximum && self.bytes <= Self.maximumBytes
     }
