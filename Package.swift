@@ -245,8 +245,8 @@ let package = Package(
             name: "ProgramTests",
             dependencies: [
                 "GodwitOptions", "TestSupport", "TrackingControl", "TrackingCore", "TrackingHistory", "TrackingMQTT",
-                "TrackingPublisher", "TrackingRecorder", "TrackingRuntime", "TrackingStore", "TrackingSubscriber", "godwit",
-                "godwit-agent", argumentParser, logging,
+                "TrackingPublisher", "TrackingRecorder", "TrackingRules", "TrackingRuntime", "TrackingStore",
+                "TrackingSubscriber", "godwit", "godwit-agent", argumentParser, logging,
             ],
             swiftSettings: settings),
         .testTarget(

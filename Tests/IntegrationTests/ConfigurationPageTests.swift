@@ -72,7 +72,7 @@ import Testing
         ("godwit", "fence list", [Self.gateway, "`godwit fence list`"]),
         ("godwit", "fence remove", [Self.gateway]),
         ("godwit", "rule add", [Self.gateway, "`godwit rule add NAME`"]),
-        ("godwit", "rule list", [Self.gateway]),
+        ("godwit", "rule list", [Self.gateway, "`godwit rule list`"]),
         ("godwit", "rule remove", [Self.gateway]),
         ("godwit", "trackables set", [Self.gateway, "`godwit trackables set ID`"]),
         ("godwit", "history", [Self.history, "`godwit history ID`"]),

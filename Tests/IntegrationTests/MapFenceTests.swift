@@ -81,7 +81,7 @@ import Testing
             until: "document.querySelectorAll('#fences-list li').length === 1")
         #expect(try await browser.script("return !document.querySelector('.fence-name')", as: Bool.self))
         let audit = try await stage.run(["audit"])
-        #expect(audit.contains("set fence  Depot") && audit.contains("set rule  Depot: enter"))
+        #expect(audit.contains(#/set fence +Depot\n/#) && audit.contains(#/set rule +Depot: enter/#))
         #expect(audit.contains("boss (token 2)") && audit.contains("127.0.0.1"))
         #expect(try await browser.complaints().filter { !$0.contains("401") && !$0.contains("404") } == [])
     }
@@ -154,7 +154,7 @@ import Testing
             "POST", "/api/v1/trackables/van-7/commands", port: stage.port,
             headers: ["Authorization": "Bearer \(token)"], body: #"{"command":"report"}"#)
         #expect(answer.status == 200 && answer.text.contains(#""ok":true"#), "\(answer.text)")
-        #expect(try await stage.run(["audit"]).contains("send command  REPORT to van-7"))
+        #expect(try await stage.run(["audit"]).contains(#/send command +REPORT to van-7\n/#))
         #expect(try await agent.end().code == 0)
     }
 }

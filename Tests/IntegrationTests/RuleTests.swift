@@ -102,8 +102,10 @@ import Testing
         // A new rule applies to the running gateway within a second or two.
         _ = try await self.ok(["rule", "add", "away", "--leave", "depot"])
         _ = try await self.ok(["rule", "remove", "home"])
-        let lists = try await self.ok(["rule", "list"])
-        #expect(lists == [#"{"name":"away","rule":{"fence":"depot","when":"leave"}}"#])
+        let table = try await self.ok(["rule", "list"])
+        #expect(table == ["name  trackables  condition  fence", "away  all         leave      depot"])
+        let lines = try await self.ok(["rule", "list", "--format", "json"])
+        #expect(lines == [#"{"name":"away","rule":{"fence":"depot","when":"leave"}}"#])
         // The gateway knows the position of the van: the first crossing is an event.
         let database = self.folder.appending(path: "gateway.sqlite").path()
         try await waitUntil {

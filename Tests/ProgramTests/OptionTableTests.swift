@@ -119,7 +119,7 @@ import Testing
             ]),
         HistoryCase(FenceCommand.List.self, ["fence", "list"], Self.state + [("format", "json")]),
         HistoryCase(FenceCommand.Remove.self, ["fence", "remove", "depot"], Self.state),
-        HistoryCase(RuleCommand.List.self, ["rule", "list"], Self.state),
+        HistoryCase(RuleCommand.List.self, ["rule", "list"], Self.state + [("format", "json")]),
         HistoryCase(RuleCommand.Remove.self, ["rule", "remove", "in"], Self.state),
         HistoryCase(Trackables.Set.self, ["trackables", "set", "van", "name=Van"], Self.place + Self.state),
         HistoryCase(

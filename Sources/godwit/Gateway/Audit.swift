@@ -11,7 +11,7 @@ struct Audit: AsyncParsableCommand {
         abstract: "List who changed fences, rules, names, tokens and share links, and when.",
         discussion: """
             Each line has the time, the token with its number (or command line), the address of the client, the change \
-            and its object. The last 100,000 changes are kept.
+            and its object. Columns that do not fit into the terminal are omitted. The last 100,000 changes are kept.
 
             Example:
               godwit audit --last 7d
@@ -32,15 +32,23 @@ struct Audit: AsyncParsableCommand {
 
     func run() async throws {
         let since = try self.since(TimeText.now)
+        var table = TextTable([
+            .value("time", .left), .text("by", cutTo: 12), .value("address", .left, omission: 1),
+            .value("change", .left), .text("object", cutTo: 16),
+        ])
         try await self.state.useAudit { audit in
             var number: Int64 = 0
             while true {
                 let page = try await audit.entries(since: since, after: number, limit: Self.page)
-                try Output.print(page.map { $0.line(self.format) }.joined())
+                switch self.format {
+                case .text: for entry in page { table.append(entry.cells) }
+                case .json: try Output.print(page.map(\.json).joined())
+                }
                 guard page.count == Self.page, let last = page.last else { return }
                 number = last.number
             }
         }
+        try Output.print(table.text(limit: Terminal.tableWidth))
     }
 
     private func since(_ now: UnixTime) throws -> UnixTime? {
@@ -50,23 +58,23 @@ struct Audit: AsyncParsableCommand {
 }
 
 extension AuditLog.Entry {
-    /// Returns the audit entry, a recorded change to the gateway's data, as one line of text or JSON with its line end.
-    fileprivate func line(_ format: ListFormat) -> String {
-        switch format {
-        case .text:
-            let token = self.actor.token.map { " (token \($0))" } ?? ""
-            let parts =
-                [TimeText.rfc3339(self.time), "\(self.actor.name)\(token)"] + [self.actor.address].compactMap(\.self)
-                + [self.action, self.object]
-            return parts.map(\.printable).joined(separator: "  ") + "\n"
-        case .json:
-            var members: [String: JSONValue] = [
-                "time": .number(self.time.seconds), "name": .text(self.actor.name), "action": .text(self.action),
-                "object": .text(self.object),
-            ]
-            members["token"] = self.actor.token.map { .number(Double($0)) }
-            members["address"] = self.actor.address.map { .text($0) }
-            return String(decoding: JSONValue.object(members).json, as: UTF8.self).printableJSON + "\n"
-        }
+    /// The cells of the change in the table.
+    fileprivate var cells: [String] {
+        let token = self.actor.token.map { " (token \($0))" } ?? ""
+        return [
+            TimeText.localDate(self.time), "\(self.actor.name)\(token)", self.actor.address ?? TextTable.none,
+            self.action, self.object,
+        ]
+    }
+
+    /// The change as one line of JSON, with its line end.
+    fileprivate var json: String {
+        var members: [String: JSONValue] = [
+            "time": .number(self.time.seconds), "name": .text(self.actor.name), "action": .text(self.action),
+            "object": .text(self.object),
+        ]
+        members["token"] = self.actor.token.map { .number(Double($0)) }
+        members["address"] = self.actor.address.map { .text($0) }
+        return String(decoding: JSONValue.object(members).json, as: UTF8.self).printableJSON + "\n"
     }
 }

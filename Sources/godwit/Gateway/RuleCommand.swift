@@ -130,20 +130,21 @@ extension RuleCommand {
     /// `godwit rule list`: prints all rules.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the rules, one JSON object a line.",
+            abstract: "List the rules.",
             discussion: """
                 Example:
                   godwit rule list
                 """)
 
+        @Option(help: ArgumentHelp("Print text, or json: one object a line.", valueName: "format"))
+        var format = ListFormat.text
+
         @OptionGroup var state: StateOptions
         @OptionGroup var file: FileOptions
 
         func run() async throws {
-            for rule in try await self.state.useRules({ try await $0.definitions() }) {
-                let members: [String: JSONValue] = ["name": .text(rule.name), "rule": rule.json]
-                try Output.print(String(decoding: JSONValue.object(members).json, as: UTF8.self).printableJSON + "\n")
-            }
+            let rules = try await self.state.useRules { try await $0.definitions() }
+            try Output.print(RuleTable(rules).text(self.format))
         }
     }
 
