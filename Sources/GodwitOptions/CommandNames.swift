@@ -1,7 +1,7 @@
-import ArgumentParser
+public import ArgumentParser
 
-/// Checks the words on the command line that name a command, such as `bridge owntracks`.
-enum CommandNames {
+/// The check of the words on the command line that name a command.
+public enum CommandNames {
     /// Checks that the first words of the command line name a command.
     ///
     /// - Throws: `ValidationError` that names the unknown command, and the commands with a similar name.
@@ -24,5 +24,34 @@ enum CommandNames {
                 ["\(path.joined(separator: " ")) has no command '\(argument)'.", question].compactMap(\.self)
                     .joined(separator: " "))
         }
+    }
+
+    /// Returns the question for the subcommands with a similar name: `Did you mean godwit share list?`; `nil` if there
+    /// are none.
+    ///
+    /// - Parameters:
+    ///   - word: The word that may be a misspelt subcommand, such as an id that is not known.
+    ///   - command: The command to which the word was given.
+    ///   - path: The full name of the command: `godwit share`.
+    public static func question(for word: String, of command: any ParsableCommand.Type, path: String) -> String? {
+        let names = command.configuration.subcommands.map { $0._commandName }
+        return NearestNames(to: word, among: names).question { "\(path) \($0)" }
+    }
+
+    /// Returns the question for the subcommands that are similar to the first argument of a default subcommand, as
+    /// `lits` in `godwit share lits`; `nil` if there are none.
+    static func question(for arguments: [String], root: any ParsableCommand.Type) -> String? {
+        var command = root
+        var path = [root._commandName]
+        for argument in arguments {
+            if let next = command.configuration.subcommands.first(where: { $0._commandName == argument }) {
+                command = next
+                path.append(argument)
+                continue
+            }
+            guard command.configuration.defaultSubcommand != nil, !argument.hasPrefix("-") else { return nil }
+            return self.question(for: argument, of: command, path: path.joined(separator: " "))
+        }
+        return nil
     }
 }

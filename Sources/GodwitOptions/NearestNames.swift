@@ -29,8 +29,11 @@ public struct NearestNames: Hashable, Sendable {
     public var names: [String] { self.found.map(\.name) }
 
     /// The question for the similar names: `Did you mean van-7, van-8 or van-9?`; `nil` if there are none.
-    public var question: String? {
-        let names = self.names
+    public var question: String? { self.question { $0 } }
+
+    /// Returns the question for the similar names, each in the form that `text` returns; `nil` if there are none.
+    func question(_ text: (String) -> String) -> String? {
+        let names = self.names.map(text)
         guard let last = names.last else { return nil }
         let rest = names.dropLast().joined(separator: ", ")
         return "Did you mean \(rest.isEmpty ? last : "\(rest) or \(last)")?"

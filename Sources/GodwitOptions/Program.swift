@@ -18,10 +18,8 @@ public enum Program {
         let environment = ProcessInfo.processInfo.environment
         defer { self.finishErrors() }
         do {
-            try CommandNames.check(Array(CommandLine.arguments.dropFirst()), for: root)
-            let arguments = try LayeredArguments.merge(
-                Array(CommandLine.arguments.dropFirst()), environment: environment, for: root)
-            var command = try root.parseAsRoot(arguments)
+            var command = try self.command(
+                Array(CommandLine.arguments.dropFirst()), environment: environment, of: root)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -41,6 +39,25 @@ public enum Program {
         } catch {
             self.finishErrors()
             root.exit(withError: error)
+        }
+    }
+
+    /// Returns the command that the arguments name, with its options from all sources.
+    ///
+    /// - Throws: The errors of ``LayeredArguments/merge(_:environment:for:)`` and of the parser. If the parser rejects
+    ///   the arguments, and their first word resembles a subcommand, a `ValidationError` that suggests the subcommand.
+    static func command(
+        _ arguments: [String], environment: [String: String], of root: any ParsableCommand.Type
+    ) throws -> any ParsableCommand {
+        try CommandNames.check(arguments, for: root)
+        let merged = try LayeredArguments.merge(arguments, environment: environment, for: root)
+        do {
+            return try root.parseAsRoot(merged)
+        } catch {
+            guard root.exitCode(for: error) == .validationFailure,
+                let question = CommandNames.question(for: arguments, root: root)
+            else { throw error }
+            throw ValidationError("\(root.message(for: error)). \(question)")
         }
     }
 

@@ -81,6 +81,22 @@ import TrackingStore
             "\(elsewhere.errors)")
     }
 
+    @Test func anUnknownIDThatResemblesASubcommandIsNotShared() async throws {
+        let fleet = try await Fleet()
+        let other = ["GODWIT_STATE": fleet.path("other")]
+        for result in [
+            try await fleet.run(["share", "lits", "--for", "2h"]),
+            try await Programs.run("godwit", ["share", "lits", "--for", "2h"], environment: other),
+        ] {
+            #expect(result.code == 1 && result.output.isEmpty, "\(result.output)")
+            #expect(result.errors.contains("Did you mean godwit share list?"), "\(result.errors)")
+        }
+        let asked = try await fleet.run(["share", "lits", "--for", "2h", "--yes"])
+        #expect(asked.code == 0 && asked.output.contains("/s/gs_"), "\(asked.errors)")
+        let bare = try await fleet.run(["share", "lits"])
+        #expect(bare.code == 64 && bare.errors.contains("Did you mean godwit share list?"), "\(bare.errors)")
+    }
+
     @Test func aLabelAndARuleForAnUnknownTrackableGetAWarning() async throws {
         let fleet = try await Fleet()
         for command in [

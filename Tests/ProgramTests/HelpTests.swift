@@ -46,6 +46,25 @@ import Testing
         }
     }
 
+    /// The default subcommand takes the misspelt word as its argument, and lacks an option.
+    @Test(arguments: [
+        (["share", "lits"], "Missing expected argument '--for <span>'. Did you mean godwit share list?"),
+        (["share", "rvoke", "3"], "Did you mean godwit share revoke?"),
+        (["share", "creat", "van"], "Did you mean godwit share create?"),
+    ])
+    func aMisspeltSubcommandIsSuggestedIfTheArgumentsAreWrong(arguments: [String], message: String) {
+        #expect { try Program.command(arguments, environment: [:], of: Godwit.self) } throws: {
+            ($0 as? ValidationError)?.message.contains(message) == true
+        }
+    }
+
+    @Test func anIDThatResemblesASubcommandIsNoMistakeInItself() throws {
+        _ = try Program.command(["share", "lits", "--for", "2h"], environment: [:], of: Godwit.self)
+        #expect { try Program.command(["share", "van"], environment: [:], of: Godwit.self) } throws: {
+            !"\(Godwit.message(for: $0))".contains("Did you mean")
+        }
+    }
+
     @Test(arguments: [
         ["watch", "wacth"], ["share", "lits", "--for", "2h"], ["help", "watch"], ["--version"], [], ["trackables"],
         ["trackables", "--format", "json"], ["last", "van"],

@@ -27,7 +27,8 @@ extension Share {
             discussion: """
                 Everyone who has the link sees the trackable's live position in a browser, without an account: nothing \
                 from before the link was created, and nothing after it ends. If there is a history, the trackable must \
-                be known: in the history, by a label, or by a token that may publish it. Exit code 1: it is not.
+                be known: in the history, by a label, or by a token that may publish it. Without a history, only an id \
+                that resembles a subcommand of godwit share must be known. Exit code 1: it is not.
 
                 Example:
                   godwit share create van-7 --for 2h --url https://tracks.example.org
@@ -70,11 +71,18 @@ extension Share {
         /// Checks that the history or the gateway's files know the trackable that is to be shared. Without a history,
         /// an unknown trackable is only noted on standard error.
         ///
-        /// - Throws: Exit code 1 if there is a history, and the trackable is not known.
+        /// - Throws: Exit code 1 if the trackable is not known, and there is a history or the id resembles a subcommand.
         private func check() async throws {
+            let command = CommandNames.question(for: self.id.rawValue, of: Share.self, path: "godwit share")
             switch try await KnownTrackables(state: self.state, store: self.store).find(self.id) {
             case .known: return
             case .unverifiable:
+                if let command {
+                    Program.complain(
+                        "cannot share \(self.id.rawValue.printable): the gateway knows no trackable of this id. \(command) Give --yes to create the link all the same"
+                    )
+                    throw ExitCode(1)
+                }
                 Program.note(
                     "cannot check that the trackable \(self.id.rawValue.printable) exists: there is no history. Name a history with --store\n"
                 )
@@ -82,7 +90,7 @@ extension Share {
                 Program.complain(
                     [
                         "cannot share \(self.id.rawValue.printable): neither the history nor the gateway knows a trackable of this id.",
-                        nearest.question, "Give --yes to create the link all the same",
+                        nearest.question, command, "Give --yes to create the link all the same",
                     ].compactMap(\.self).joined(separator: " "))
                 throw ExitCode(1)
             }
