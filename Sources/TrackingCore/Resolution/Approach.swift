@@ -5,8 +5,8 @@ public struct Approach: Hashable, Sendable {
     /// The great-circle distance from the last published position to the destination, ≥ 0; `nil` before the first
     /// position.
     public var distance: Meters?
-    /// The estimated time from the last published position to the arrival, ≥ 0: the distance divided by the speed of
-    /// the last 30 s. `nil` while there is no estimate, for example because the trackable does not move.
+    /// The estimated time from the last published position to the arrival, ≥ 0: the distance divided by a speed that is
+    /// smoothed over some minutes. `nil` while there is no estimate, for example because the trackable does not move.
     public var timeToArrival: Duration?
 
     /// Makes an approach from a destination and, if they are known, the distance and the time to arrival.
@@ -20,7 +20,7 @@ public struct Approach: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - position: The last published position; `nil` before the first.
-    ///   - speed: The speed in metres a second, > 0; `nil` while it is unknown.
+    ///   - speed: The smoothed speed in metres a second, > 0; `nil` while it is unknown.
     package init(destination: Coordinate, from position: Coordinate?, speed: Double?) {
         let distance = position?.distance(to: destination).value
         self.destination = destination

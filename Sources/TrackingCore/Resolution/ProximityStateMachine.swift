@@ -4,7 +4,7 @@
 /// one of these measures is below its threshold. It stops being near when every limited measure exceeds its threshold
 /// by more than a tenth.
 ///
-/// The time to arrival is the remaining distance divided by the speed of the last 30 s. While that speed is unknown or
+/// For the threshold, the time to arrival is the remaining distance divided by the speed of the last 30 s. While that speed is unknown or
 /// below 0.5 m/s, the last comparison of the time with its threshold stays valid.
 public struct ProximityStateMachine: Sendable {
     /// The result of comparing a measure (distance or time to arrival) with its threshold.
@@ -34,15 +34,20 @@ public struct ProximityStateMachine: Sendable {
     public private(set) var isNear = false
 
     private var speed = RecentSpeed()
+    private var arrivalSpeed = ArrivalSpeed()
     private var position: Coordinate?
     /// The last result of comparing the time to arrival with its threshold. Before the first comparison, it is
     /// `outside`: not near.
     private var temporal = Standing.outside
 
     /// The trackable's speed during the last 30 s, in metres a second; `nil` while it is unknown or below 0.5 m/s.
-    package var metersPerSecond: Double? {
+    private var recentMetersPerSecond: Double? {
         self.speed.metersPerSecond.flatMap { $0 >= Self.leastSpeed ? $0 : nil }
     }
+
+    /// The trackable's smoothed speed in metres a second, from which its time to arrival is published; `nil` while it is
+    /// unknown or too low. See ``ArrivalSpeed``.
+    package var arrivalMetersPerSecond: Double? { self.arrivalSpeed.metersPerSecond }
 
     /// Makes a machine that has received no fixes. The trackable is not near its destination.
     public init(destination: Coordinate? = nil, threshold: ProximityThreshold? = nil) {
@@ -64,6 +69,7 @@ public struct ProximityStateMachine: Sendable {
     public mutating func moved(_ fix: Location, now: MonotonicTime, wallClock: UnixTime?) -> Bool? {
         if LivePosition.fault(of: fix, at: wallClock) != nil { return nil }
         guard self.speed.moved(fix, now: now) else { return nil }
+        self.arrivalSpeed.moved(fix)
         self.position = fix.coordinate
         return self.settle(self.decided())
     }
@@ -90,7 +96,10 @@ public struct ProximityStateMachine: Sendable {
 
     /// Forgets the trackable's speed after the clock of its fixes was set. The speed is unknown until enough new fixes
     /// arrive.
-    public mutating func clockStepped() { self.speed.reset() }
+    public mutating func clockStepped() {
+        self.speed.reset()
+        self.arrivalSpeed.reset()
+    }
 
     /// Decides from scratch whether the trackable is near, after its destination or threshold changed. Earlier results
     /// do not count.
@@ -116,7 +125,7 @@ public struct ProximityStateMachine: Sendable {
         var standings: [Standing] = []
         if let spatial = threshold.spatial { standings.append(Standing(distance, threshold: spatial.value)) }
         if let temporal = threshold.temporal {
-            if let speed = self.metersPerSecond {
+            if let speed = self.recentMetersPerSecond {
                 self.temporal = Standing(distance / speed, threshold: temporal.inSeconds)
             }
             standings.append(self.temporal)

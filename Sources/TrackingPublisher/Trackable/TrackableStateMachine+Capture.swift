@@ -344,7 +344,7 @@ extension TrackableStateMachine {
         }
         let position = self.live.lane.last?.location.coordinate
         return Approach(
-            destination: destination, from: position, speed: self.resolution.proximity.metersPerSecond)
+            destination: destination, from: position, speed: self.resolution.proximity.arrivalMetersPerSecond)
     }
 
     /// Handles the broker's answer to the use of an optional permission.
