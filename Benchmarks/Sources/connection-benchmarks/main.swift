@@ -8,20 +8,6 @@ import TrackingMQTT
 
 let connections = 2_000
 
-/// Raises the limit of open files to what the connections need: one for the socket and two for libmosquitto each.
-func raiseDescriptorLimit() throws {
-    var limit = rlimit()
-    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    let needed = rlim_t(connections * 3 + 200)
-    guard limit.rlim_max >= needed else {
-        throw BenchmarkError(
-            "the benchmark needs \(needed) open files, and the limit is \(limit.rlim_max). Raise it with: ulimit -Hn \(needed)"
-        )
-    }
-    limit.rlim_cur = max(limit.rlim_cur, needed)
-    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-}
-
 /// The memory of this process and its sockets at one moment, in KiB.
 struct Memory {
     /// The anonymous memory that the process has written to.
@@ -113,7 +99,8 @@ guard access("/proc/slabinfo", R_OK) == 0 else {
     throw BenchmarkError(
         "cannot read /proc/slabinfo, which has the kernel's memory for sockets. Run this benchmark as root")
 }
-try raiseDescriptorLimit()
+// One open file for the socket of each connection, and two for libmosquitto.
+try DescriptorLimit.raise(to: connections * 3 + 200)
 let broker = try Broker()
 let (before, after) = try await measure(connections, port: broker.port)
 let each = { (amount: Double) in amount / Double(connections) }

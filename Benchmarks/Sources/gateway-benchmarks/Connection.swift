@@ -6,24 +6,37 @@ final class Connection {
     let descriptor: Int32
     private var buffer: [UInt8] = []
 
-    init(port: Int) throws {
+    /// Connects to a port.
+    ///
+    /// - Parameter client: The address of the connection's own end, in 127.0.0.0/8.
+    init(port: Int, from client: String = "127.0.0.1") throws {
         self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
         let descriptor = self.descriptor
-        let code = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
+        guard Self.withAddress(client, port: 0, { bind(descriptor, $0, $1) }) == 0 else {
+            throw BenchmarkError("cannot connect from \(client): \(String(cString: strerror(errno)))")
         }
-        guard code == 0 else { throw BenchmarkError("no server listens on port \(port) of 127.0.0.1") }
+        guard Self.withAddress("127.0.0.1", port: port, { connect(descriptor, $0, $1) }) == 0 else {
+            throw BenchmarkError("no server listens on port \(port) of 127.0.0.1")
+        }
         var one: Int32 = 1
         setsockopt(self.descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
     }
 
     deinit { close(self.descriptor) }
+
+    private static func withAddress(
+        _ host: String, port: Int, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = inet_addr(host)
+        return withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+    }
 
     func write(_ bytes: [UInt8]) throws {
         var rest = bytes[...]
@@ -88,6 +101,10 @@ final class Connection {
 
 /// Many connections to a gateway, each with an open event stream, read by one thread.
 final class Streams {
+    /// The number of streams from one client address. The gateway accepts a quarter of all connections from one address,
+    /// which are at least 2,500 with the open files of this benchmark.
+    private static let perAddress = 1_000
+
     private let connections: [Connection]
     private var states: [pollfd]
 
@@ -97,8 +114,8 @@ final class Streams {
             "GET /api/v1/live?trackables=\(trackable) HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\n\r\n"
                 .utf8)
         var connections: [Connection] = []
-        for _ in 0..<count {
-            let connection = try Connection(port: port)
+        for index in 0..<count {
+            let connection = try Connection(port: port, from: "127.0.0.\(1 + index / Self.perAddress)")
             try connection.write(request)
             connections.append(connection)
         }
