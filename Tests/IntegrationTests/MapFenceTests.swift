@@ -125,7 +125,7 @@ import Testing
         try await self.press("#list [role=option]", browser)
         #expect(
             try await browser.script(
-                "return ['#draw-circle', '#draw-polygon', '#fence-form', '#shares'].map((one) => document.querySelector(one)).every((one) => one.closest('[hidden]'))",
+                "return ['#draw-circle', '#draw-polygon', '#fence-form', '#destination', '#shares'].map((one) => document.querySelector(one)).every((one) => one.closest('[hidden]'))",
                 as: Bool.self))
         try await stage.keep(try await browser.screenshot(), "fence-reader")
         let status = try await browser.script(

@@ -131,6 +131,17 @@ test("a place has addresses for other maps", () => {
   assert.match(place.openStreetMap(here), /^https:\/\/www\.openstreetmap\.org\/\?mlat=52\.66000&mlon=-8\.63000#map=16\//);
 });
 
+test("a typed place is a latitude and a longitude in degrees", () => {
+  const here = { lat: 52.66, lng: -8.63 };
+  for (const typed of ["52.66,-8.63", " 52.66000, -8.63000 ", "52.66 -8.63", "+52.66; -8.63", "52.66°, -8.63°"]) {
+    assert.deepEqual(place.typedPlace(typed), here, typed);
+  }
+  for (const typed of ["", "52.66", "52.66-8.63", "91, 0", "0, 181", "52,66, -8,63", "north", "1,2,3", "1e1, 2", "NaN, 1"]) {
+    assert.equal(place.typedPlace(typed), undefined, typed);
+  }
+  assert.deepEqual(place.typedPlace(place.coordinates(here)), here);
+});
+
 test("the sheet has three stops, and leaves the zoom buttons free", () => {
   assert.deepEqual(["peek", "half", "full"].map((stop) => sheet.heightOf(stop, 844)), [112, 388, 720]);
   assert.equal(sheet.heightOf("full", 200), 112);

@@ -130,6 +130,17 @@ public final class WebDriver: Sendable {
             """)
     }
 
+    /// Clicks a point of the page with the mouse.
+    public func click(_ point: Point) async throws {
+        let actions = [
+            Self.move(to: point), ["type": "pointerDown", "button": 0], ["type": "pointerUp", "button": 0],
+        ]
+        let mouse: [String: Any] = [
+            "type": "pointer", "id": "mouse", "parameters": ["pointerType": "mouse"], "actions": actions,
+        ]
+        try await self.command("actions", ["actions": [mouse]])
+    }
+
     /// Taps a point with a finger, twice for a double tap.
     public func tap(_ point: Point, times: Int = 1) async throws {
         let tap = [Self.move(to: point), ["type": "pointerDown", "button": 0], ["type": "pointerUp", "button": 0]]

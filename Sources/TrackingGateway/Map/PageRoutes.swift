@@ -96,10 +96,11 @@ package struct PageRoutes: Sendable {
         "stack.js": PackageResources.stack_js, "text.js": Self.textModule,
     ]
 
-    /// The JavaScript files of the page's parts for fences and share links, by file name.
+    /// The JavaScript files of the page's parts for fences, share links and destinations, by file name.
     private static let adminScripts: [String: [UInt8]] = [
         "admin.js": PackageResources.admin_js,
-        "dom.js": PackageResources.dom_js, "editor.js": PackageResources.editor_js,
+        "destination.js": PackageResources.destination_js, "dom.js": PackageResources.dom_js,
+        "editor.js": PackageResources.editor_js,
         "fence-rules.js": PackageResources.fence_rules_js, "fence-shape.js": PackageResources.fence_shape_js,
         "fences.js": PackageResources.fences_js, "handles.js": PackageResources.handles_js,
         "shares.js": PackageResources.shares_js, "write.js": PackageResources.write_js,

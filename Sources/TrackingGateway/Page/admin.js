@@ -1,5 +1,6 @@
-// The fences of the map, and what an administrator changes on the page: fences, rules and share links.
+// The fences of the map, and what an administrator changes on the page: fences, rules, share links and destinations.
 
+import { Destination } from "./destination.js";
 import { Fences } from "./fences.js";
 import { onChange } from "./i18n.js";
 import { Shares } from "./shares.js";
@@ -11,10 +12,13 @@ export class Admin {
   /**
    * @param map the map of Leaflet
    * @param fleet the trackables, for the choice of those to which a rule applies
-   * @param panel the panel of the chosen trackable, to which its share links are added
+   * @param panel the panel of the chosen trackable, to which its destination and its share links are added
+   * @param camera the visible part of the map
    */
-  constructor(map, fleet, panel) {
+  constructor(map, fleet, panel, camera) {
+    this.fleet = fleet;
     this.fences = new Fences(map, fleet);
+    this.destination = new Destination(map, camera, panel);
     this.shares = new Shares(panel);
     onChange(() => { this.fences.update(); this.shares.show(this.shares.id); });
   }
@@ -22,18 +26,34 @@ export class Admin {
   /** Begins for a signed-in user. The holder of a share link sees no fences. */
   begin(caller) {
     this.isAdmin = Boolean(caller.admin);
-    this.shares.isAdmin = this.isAdmin;
+    this.shares.isAdmin = this.destination.isAdmin = this.isAdmin;
     this.fences.begin(!caller.isShare, this.isAdmin);
     this.timer ??= setInterval(() => { if (!document.hidden) this.fences.load(); }, READ_EVERY);
   }
 
-  /** Shows the share links of the chosen trackable; undefined for none. */
-  choose(id) { this.shares.show(id); }
+  /** Shows the destination and the share links of the chosen trackable; undefined for none. */
+  choose(id) {
+    this.destination.show(this.fleet.byId.get(id));
+    this.shares.show(id);
+  }
+
+  /** Shows what changed of the chosen trackable. */
+  update(trackable) { this.destination.show(trackable); }
+
+  /** Handles a click on the map; returns false if it chooses no place. */
+  clicked(place) { return this.destination.pick(place); }
+
+  /** Ends the choice of a place; returns false if there is none. */
+  cancel() {
+    const { isOpen } = this.destination;
+    if (isOpen) this.destination.open(false);
+    return isOpen;
+  }
 
   /** Discards all data, because another user may look at the page now. */
   forget() {
     this.fences.begin(false, false);
-    this.shares.isAdmin = false;
-    this.shares.show(undefined);
+    this.shares.isAdmin = this.destination.isAdmin = false;
+    this.choose(undefined);
   }
 }

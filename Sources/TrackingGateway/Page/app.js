@@ -53,14 +53,14 @@ async function makeMap() {
   makeControls(map, sheet.isOn);
   map.attributionControl.setPrefix(false);
   camera = new Camera(map, element("panel"), sheet);
-  admin = new Admin(map, fleet, element("panel"));
+  admin = new Admin(map, fleet, element("panel"), camera);
   const grid = addTiles(tiles, map) ? undefined : new Grid().addTo(map);
   colours = palette();
   painter = new Painter(fleet, clusters, () => ({
     chosen, history, colours, isShown: (trackable) => list.shows(trackable), keep: (place) => isFollowing && camera.keep(place),
   }));
   new Canvas((context, view) => painter.paint(context, view)).addTo(map);
-  map.on("click", (event) => clicked(event.containerPoint));
+  map.on("click", (event) => admin.clicked(event.latlng) || clicked(event.containerPoint));
   map.on("dragstart", () => follow(false));
   map.on("moveend zoomend resize", askSoon);
   map.on("moveend", showAddress);
@@ -315,7 +315,7 @@ element("past").addEventListener("click", () => toggleHistory());
 element("search").addEventListener("input", (event) => { filter.search(event.target.value); filtered(); });
 
 keepKeys({
-  a: fitAll, Escape: () => choose(undefined),
+  a: fitAll, Escape: () => admin.cancel() || choose(undefined),
   f: () => chosen !== undefined && follow(!isFollowing),
   h: () => chosen !== undefined && toggleHistory(),
 });
@@ -337,7 +337,7 @@ function retold() {
 function tick() {
   list.show(fleet, now());
   const trackable = fleet.byId.get(chosen);
-  if (trackable) fillPanel(trackable);
+  if (trackable) { fillPanel(trackable); admin.update(trackable); }
   if (returning) comeBack();
   tellGuide();
 }

@@ -36,6 +36,13 @@ export class Camera {
     return { right: 0, bottom: Math.max(0, map.bottom - panel.top) };
   }
 
+  /** The place in the middle of the uncovered part of the map. */
+  get middle() {
+    const { right, bottom } = this.covered;
+    const { x, y } = this.map.getSize();
+    return this.map.containerPointToLatLng([(x - right) / 2, (y - bottom) / 2]);
+  }
+
   /** Returns the offset in pixels of a place from the middle of the uncovered part of the map. */
   offset(place) {
     const { right, bottom } = this.covered;

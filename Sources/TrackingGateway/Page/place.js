@@ -14,6 +14,14 @@ export const openStreetMap = ({ lat, lng }) =>
 /** Returns the address of a place for the map program of the device (RFC 5870). */
 export const geoAddress = ({ lat, lng }) => `geo:${lat.toFixed(5)},${lng.toFixed(5)}`;
 
+/** Returns the place {lat, lng} that a user typed in degrees, such as "52.66, -8.63"; undefined for any other text. */
+export function typedPlace(typed) {
+  const match = typed.trim().match(/^([+-]?\d{1,3}(?:\.\d+)?)°?(?:\s*[,;]\s*|\s+)([+-]?\d{1,3}(?:\.\d+)?)°?$/);
+  if (!match) return undefined;
+  const [lat, lng] = match.slice(1).map(Number);
+  return Math.abs(lat) <= 90 && Math.abs(lng) <= 180 ? { lat, lng } : undefined;
+}
+
 let shown;
 
 /** Shows the buttons and links of a place; hides them without a place. */
