@@ -21,7 +21,8 @@ import Testing
         let stage = try await MapStage()
         try await stage.publish("van-7", 52.66, -8.63)
         let token = try await stage.run(["token", "create", "--name", "boss", "--admin"])
-        let browser = try await WebDriver.start(width: size.width, height: size.height)
+        let browser = try await WebDriver.start(
+            width: size.width, height: size.height, isPhone: size.width < 600)
         try await stage.signIn(browser, with: token)
         try await browser.wait(
             for: "the van", within: self.limit, until: "document.querySelectorAll('#list [role=option]').length === 1")
@@ -84,6 +85,48 @@ import Testing
         #expect(audit.contains(#/set fence +Depot\n/#) && audit.contains(#/set rule +Depot: enter/#))
         #expect(audit.contains("boss (token 2)") && audit.contains("127.0.0.1"))
         #expect(try await browser.complaints().filter { !$0.contains("401") && !$0.contains("404") } == [])
+    }
+
+    /// The editor shows a circle that the gateway has already, and no button of the map covers its fields.
+    @Test(arguments: Self.sizes) func aCircleIsEdited(_ size: Size) async throws {
+        let (stage, browser, _) = try await self.begin(size)
+        _ = try await stage.run(["fence", "add", "depot", "--circle", "52.66,-8.63", "--radius", "150"])
+        try await browser.open(stage.url)
+        try await browser.wait(
+            for: "the list of fences", within: self.limit,
+            until: "document.querySelectorAll('#fences-list li').length === 1")
+        // Until it has fitted all trackables into view, the map moves by itself.
+        try await browser.wait(for: "a fitted map", within: self.limit, until: "location.hash.includes('view=')")
+        try await self.press("#fences-open", browser)
+        try await self.press("#fences-list button", browser)
+        try await browser.wait(
+            for: "the radius", until: "document.querySelector('#fence-radius').value === '150'")
+        try await browser.wait(for: "the focus", until: "document.activeElement?.id === 'fence-name'")
+        let isFree = """
+            const [box, zoom] = ['#fences-box', '.leaflet-control-zoom'].map((one) => document.querySelector(one).getBoundingClientRect());
+            return box.right <= zoom.left || zoom.right <= box.left || box.bottom <= zoom.top || zoom.bottom <= box.top
+            """
+        #expect(try await browser.script(isFree, as: Bool.self))
+        let middle = try await browser.middle(of: ".fence-handle.centre")
+        let isOnTop = "document.elementFromPoint(\(middle.x), \(middle.y)).matches('.fence-handle')"
+        #expect(try await browser.script("return \(isOnTop)", as: Bool.self), "the form covers the fence")
+        try await stage.keep(try await browser.screenshot(), "fence-edited-\(size.width)")
+        let isChanged = try await browser.script(
+            """
+            const radius = document.querySelector('#fence-radius');
+            radius.value = '200';
+            radius.dispatchEvent(new Event('change'));
+            document.querySelector('#fence-save').click();
+            return true
+            """, as: Bool.self)
+        #expect(isChanged)
+        try await browser.wait(
+            for: "the saved fence", until: "document.querySelector('#fence-note').textContent.includes('depot')")
+        let radius = try await browser.script(
+            "return fetch('/api/v1/fences/depot').then((answer) => answer.json()).then((fence) => fence.properties.radius)",
+            as: Double.self)
+        #expect(radius == 200)
+        #expect(try await browser.complaints().filter { !$0.contains("401") } == [])
     }
 
     @Test(arguments: Self.sizes) func aShareLinkIsMadeAndRevokedInThePanel(_ size: Size) async throws {

@@ -83,7 +83,9 @@ export class Fences {
     this.find(feature.id);
     if (!this.isAdmin) return;
     this.overview.hidden = true;
-    this.layers.get(feature.id)?.remove();
+    // A layer that only the map removed would remain in the group, without the map that its bounds need.
+    const layer = this.layers.get(feature.id);
+    if (layer) this.group.removeLayer(layer);
     this.editor.edit(feature);
   }
 
