@@ -9,8 +9,28 @@ struct AcknowledgementQueue: Sendable {
     /// The time at which all pending acknowledgements are published; `nil` if no time is set.
     private(set) var deadline: MonotonicTime?
 
-    /// Adds the acknowledgement of a trackable. It replaces the trackable's earlier pending acknowledgement.
-    mutating func add(_ acknowledgement: Acknowledgement, of id: TrackableID) { self.pending[id] = acknowledgement }
+    /// Adds acknowledgements of records that are durable. Each replaces the trackable's earlier pending acknowledgement.
+    ///
+    /// - Parameters:
+    ///   - acknowledgements: The acknowledgements, by trackable. An empty one that no device waits for is dropped.
+    ///   - awaited: The trackables whose devices wait for an acknowledgement. It is published at once.
+    ///   - isDelayed: `true` if the other acknowledgements wait, so that several are published together. A recorder that
+    ///     belongs to a group of recorders delays none.
+    ///   - isAnnounced: `true` while the recorder can publish. Otherwise all acknowledgements wait.
+    /// - Returns: The acknowledgements to publish at once.
+    mutating func add(
+        _ acknowledgements: [TrackableID: Acknowledgement], awaited: Set<TrackableID>, isDelayed: Bool,
+        isAnnounced: Bool, now: MonotonicTime
+    ) -> [(id: TrackableID, acknowledgement: Acknowledgement)] {
+        var urgent: [(id: TrackableID, acknowledgement: Acknowledgement)] = []
+        for (id, acknowledgement) in acknowledgements where awaited.contains(id) || !acknowledgement.streams.isEmpty {
+            let isUrgent = isAnnounced && (awaited.contains(id) || !isDelayed)
+            self.pending[id] = isUrgent ? nil : acknowledgement
+            if isUrgent { urgent.append((id, acknowledgement)) }
+        }
+        if isAnnounced { self.schedule(now: now) }
+        return urgent
+    }
 
     /// Puts an acknowledgement back into the queue, because the connection was lost before the broker answered its
     /// publish. Does nothing if a later acknowledgement of the trackable is pending.
@@ -18,12 +38,8 @@ struct AcknowledgementQueue: Sendable {
         if self.pending[id] == nil { self.pending[id] = acknowledgement }
     }
 
-    /// Removes the pending acknowledgement of a trackable, because a later one is published at once.
-    mutating func remove(_ id: TrackableID) { self.pending[id] = nil }
-
-    /// Sets the deadline for the pending acknowledgements to ``RecorderConfiguration/acknowledgementPause`` from now.
-    /// Does nothing if no acknowledgement is pending or a deadline is set already.
-    mutating func schedule(now: MonotonicTime) {
+    /// Sets the deadline for the pending acknowledgements, unless none is pending or a deadline is set already.
+    private mutating func schedule(now: MonotonicTime) {
         guard !self.pending.isEmpty, self.deadline == nil else { return }
         self.deadline = now.advanced(by: RecorderConfiguration.acknowledgementPause)
     }

@@ -106,10 +106,7 @@ extension RecorderStateMachine {
 
     // MARK: - Acknowledgements
 
-    /// Publishes the acknowledgements of records that are durable.
-    ///
-    /// An acknowledgement that a device waits for is published at once. All others are delayed, so that several are
-    /// published together. A recorder that belongs to a group of recorders delays none.
+    /// Publishes the acknowledgements of durable records that are due at once. The others remain pending.
     ///
     /// - Parameters:
     ///   - acknowledgements: The acknowledgements, by trackable.
@@ -117,17 +114,10 @@ extension RecorderStateMachine {
     mutating func acknowledge(
         _ acknowledgements: [TrackableID: Acknowledgement], awaited: Set<TrackableID>, now: MonotonicTime
     ) -> [Action] {
-        var commands: [TransportCommand] = []
-        for (id, acknowledgement) in acknowledgements where awaited.contains(id) || !acknowledgement.streams.isEmpty {
-            if awaited.contains(id) || self.configuration.group != nil, self.member.session.isAnnounced {
-                self.acknowledgements.remove(id)
-                commands.append(self.publish(acknowledgement, of: id))
-            } else {
-                self.acknowledgements.add(acknowledgement, of: id)
-            }
-        }
-        if self.member.session.isAnnounced { self.acknowledgements.schedule(now: now) }
-        return Self.voice(commands)
+        let urgent = self.acknowledgements.add(
+            acknowledgements, awaited: awaited, isDelayed: self.configuration.group == nil,
+            isAnnounced: self.member.session.isAnnounced, now: now)
+        return Self.voice(urgent.map { self.publish($0.acknowledgement, of: $0.id) })
     }
 
     /// Publishes all pending acknowledgements if the recorder has published its liveness on the present connection.

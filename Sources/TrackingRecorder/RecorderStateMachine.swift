@@ -60,46 +60,6 @@ package struct RecorderStateMachine: Sendable {
         case clearing
     }
 
-    /// The state of the recorder's work with the history store.
-    enum Storing: Sendable {
-        /// The recorder has given the store no batch. Can transition to: `busy`.
-        case idle
-        /// The recorder has given a batch to the store, and the store has not answered. Can transition to: `idle`,
-        /// `waiting`, or `busy` with the next batch of the same page.
-        case busy(Attempt)
-        /// The store failed. The recorder gives the same batch to the store again at the time `until`. Can transition
-        /// to: `busy`.
-        case waiting(Attempt, until: MonotonicTime)
-
-        /// The page that is being stored, a group of received messages that are stored and acknowledged together; `nil`
-        /// for none.
-        var page: RecorderPage? {
-            switch self {
-            case .idle: nil
-            case .busy(let attempt), .waiting(let attempt, _): attempt.page
-            }
-        }
-    }
-
-    /// The attempt to store one page, a group of received messages. The recorder gives the page to the store again and
-    /// again until the store accepts it.
-    struct Attempt: Sendable {
-        var page: RecorderPage
-        var backoff = Backoff(
-            first: RecorderConfiguration.firstStoreWait, maximum: RecorderConfiguration.longestStoreWait)
-        /// The time at which the page was given to the store for the first time.
-        let since: MonotonicTime
-        /// `true` once the recorder has reported that the store does not answer for this page.
-        var isOverdue = false
-
-        /// The time at which the recorder reports that the store does not answer; `nil` if it has already reported a
-        /// missing answer or a failure for this page.
-        var overdueAt: MonotonicTime? {
-            self.backoff.failures > 0 || self.isOverdue
-                ? nil : self.since.advanced(by: RecorderConfiguration.longestCommit)
-        }
-    }
-
     /// The phase of the recorder's orderly stop.
     enum Ending: Hashable, Sendable {
         /// The recorder was not asked to stop. Can transition to: `storing`.
@@ -114,9 +74,8 @@ package struct RecorderStateMachine: Sendable {
     let configuration: RecorderConfiguration
     var member: MemberStateMachine<Purpose>
     var intake: RecorderIntake
-    var storing = Storing.idle
-    /// The received messages that were not given to the store yet.
-    var waiting = RecorderPage()
+    /// The received messages that are not durable yet.
+    private var store: StoreQueue
     var acknowledgements = AcknowledgementQueue()
     /// The kinds of refusal that were reported since the member connection was made.
     var reported: Set<Refusal> = []
@@ -133,24 +92,21 @@ package struct RecorderStateMachine: Sendable {
     package init(configuration: RecorderConfiguration) {
         self.configuration = configuration
         self.intake = RecorderIntake(configuration: configuration)
+        self.store = StoreQueue(configuration: configuration)
         self.member = MemberStateMachine(configuration, lease: configuration.lease)
         self.housekeeper = configuration.clearsAfter.map { Housekeeper(root: configuration.topicRoot, patience: $0) }
     }
 
     /// `true` while the recorder must not receive further messages: the store still works on one page of messages, and
     /// the next page is full.
-    package var isFull: Bool {
-        if case .idle = self.storing { return false }
-        return !self.isStopping && self.waiting.isFull(of: self.configuration.window)
-    }
+    package var isFull: Bool { !self.isStopping && self.store.isFull }
 
     /// The number of received messages that are not stored yet, and so not acknowledged to the broker.
-    package var withheld: Int { self.waiting.messages + (self.storing.page?.messages ?? 0) }
+    package var withheld: Int { self.store.messages }
 
     /// Returns the age of the oldest received message that is not stored yet; zero without such a message.
     package func lag(at now: MonotonicTime) -> Duration {
-        let since = MonotonicTime.earlier(self.storing.page?.since, self.waiting.since)
-        return since.map { max(.zero, $0.duration(to: now)) } ?? .zero
+        self.store.since.map { max(.zero, $0.duration(to: now)) } ?? .zero
     }
 
     /// `true` once both connections of the recorder are closed and will not be made again.
@@ -158,15 +114,10 @@ package struct RecorderStateMachine: Sendable {
 
     /// The time at which the recorder expects the event `timer`; `nil` for never.
     package var nextDeadline: MonotonicTime? {
-        var deadlines = [self.acknowledgements.deadline, self.member.nextDeadline]
+        var deadlines = [self.store.nextDeadline, self.acknowledgements.deadline, self.member.nextDeadline]
         if !self.isStopping { deadlines += [self.intake.nextDeadline, self.share.deadline] }
         if case .storing(let until) = self.ending { deadlines.append(until) }
         if self.member.session.isAnnounced { deadlines.append(self.housekeeper?.checkAt) }
-        switch self.storing {
-        case .idle: deadlines.append(self.waiting.since?.advanced(by: RecorderConfiguration.longestWait))
-        case .busy(let attempt): deadlines.append(attempt.overdueAt)
-        case .waiting(_, let until): deadlines.append(until)
-        }
         return deadlines.compactMap { $0 }.min()
     }
 
@@ -199,12 +150,7 @@ package struct RecorderStateMachine: Sendable {
             let subscriptions = self.intake.connected(connection, now: moment.now)
             if self.intake.isShared { self.share.begin() }
             let isGap = !sessionPresent && !(self.configuration.isFirstRun && connection == 0)
-            if isGap {
-                let note = RefusedMessage(
-                    topic: self.configuration.topicRoot.path, receivedAt: moment.wall,
-                    reason: RefusedMessage.possibleGapReason, payload: [])
-                self.waiting.add(note, now: moment.now)
-            }
+            if isGap { self.store.addPossibleGap(at: moment) }
             return [.deliver(.connected(sessionPresent: sessionPresent)), .intake(subscriptions)]
                 + (isGap ? [.deliver(.possibleGap)] : [])
         case .disconnected(let disconnection):
@@ -217,7 +163,7 @@ package struct RecorderStateMachine: Sendable {
             guard !self.isStopping else { return [] }
             if let actions = self.receivedProbe(message, at: moment) { return actions }
             let time = self.intake.messageArrived(message, at: moment)
-            self.waiting.add(message, root: self.configuration.topicRoot, receivedAt: time, now: moment.now)
+            self.store.add(message, receivedAt: time, now: moment.now)
             return []
         case .subscribed(RecorderIntake.probeToken, let refusals):
             self.share.answered(isGranted: refusals.allSatisfy { $0 == nil })
@@ -235,89 +181,46 @@ package struct RecorderStateMachine: Sendable {
 
     /// Gives the waiting messages to the store if the store is idle and the messages are due.
     ///
-    /// They are due when they fill a page, when the first one has waited ``RecorderConfiguration/longestWait``, or when
-    /// the recorder is stopping.
-    ///
-    /// - Parameter isNext: `true` if the store has just stored the previous page. The waiting messages are then due at
-    ///   once.
+    /// - Parameter isNext: `true` if the store has just stored the previous page.
     private mutating func storeIfDue(at moment: Moment, isNext: Bool = false) -> [Action] {
-        guard case .idle = self.storing, let since = self.waiting.since, self.failure == nil else { return [] }
-        guard
-            isNext || self.isStopping || self.waiting.isFull(of: self.configuration.window)
-                || since.duration(to: moment.now) >= RecorderConfiguration.longestWait
-        else { return [] }
-        var page = self.waiting
-        page.through = self.intake.received
-        page.connection = self.intake.connection
-        page.awaited = page.batch.awaited
-        self.waiting = RecorderPage()
-        self.storing = .busy(Attempt(page: page, since: moment.now))
-        return [.store(page.batch)]
+        guard self.failure == nil else { return [] }
+        return self.store.next(
+            through: self.intake.received, connection: self.intake.connection, isDue: isNext || self.isStopping,
+            now: moment.now)
     }
 
     private mutating func stored(_ acknowledgements: [TrackableID: Acknowledgement], at moment: Moment) -> [Action] {
-        guard case .busy(var attempt) = self.storing else { return [] }
-        guard attempt.page.stored(acknowledgements) else {
-            self.storing = .busy(attempt)
-            return [.store(attempt.page.batch)]
+        switch self.store.stored(acknowledgements, now: moment.now) {
+        case .none: return []
+        case .part(let batch): return [.store(batch)]
+        case .page(let page, let outage):
+            if page.hasRetained { self.intake.retainedStored(now: moment.now) }
+            var actions: [Action] = outage.map { [.deliver(.storeBack(after: $0))] } ?? []
+            if page.connection >= 0 {
+                // A message of the test of a shared subscription is on no page.
+                let isLast = self.withheld == 0 && page.connection == self.intake.connection
+                let through = isLast ? self.intake.received : page.through
+                actions.append(.intake([.acknowledge(through: through, connection: page.connection)]))
+            }
+            actions += self.acknowledge(page.acknowledgements, awaited: page.awaited, now: moment.now)
+            return actions + self.storeIfDue(at: moment, isNext: true)
         }
-        self.storing = .idle
-        let page = attempt.page
-        if page.hasRetained { self.intake.retainedStored(now: moment.now) }
-        var actions: [Action] = []
-        if attempt.backoff.failures > 0 || attempt.isOverdue {
-            actions.append(.deliver(.storeBack(after: attempt.since.duration(to: moment.now))))
-        }
-        if page.connection >= 0 {
-            // A message of the test of a shared subscription is on no page.
-            let isLast = self.waiting.messages == 0 && page.connection == self.intake.connection
-            let through = isLast ? self.intake.received : page.through
-            actions.append(.intake([.acknowledge(through: through, connection: page.connection)]))
-        }
-        actions += self.acknowledge(page.acknowledgements, awaited: page.awaited, now: moment.now)
-        return actions + self.storeIfDue(at: moment, isNext: true)
     }
 
     private mutating func storeFailed(_ error: TrackingError, at moment: Moment) -> [Action] {
-        guard case .busy(var attempt) = self.storing else { return [] }
-        if error.code == .storeUnusable { return self.fail(error, at: moment) }
-        if error.code == .storeRefused {
-            let refusal = attempt.page.refused(error, root: self.configuration.topicRoot)
-            if refusal != .tryAgain {
-                self.storing = .busy(attempt)
-                return (refusal == .search ? [.deliver(.storeRefuses(error))] : []) + [.store(attempt.page.batch)]
-            }
-        }
-        let wait = attempt.backoff.next()
-        self.storing = .waiting(attempt, until: moment.now.advanced(by: wait))
-        return [.deliver(.storeAway(error, retry: wait))]
+        guard error.code == .storeUnusable, self.store.isBusy else { return self.store.failed(error, now: moment.now) }
+        return self.fail(error, at: moment)
     }
 
     mutating func fail(_ error: TrackingError, at moment: Moment) -> [Action] {
         self.failure = self.failure ?? error
-        self.storing = .idle
-        self.waiting = RecorderPage()
+        self.store.discardAll()
         if self.ending != .leaving { self.ending = .storing(until: moment.now) }
         return [.deliver(.failed(error))]
     }
 
     private mutating func timerFired(at moment: Moment) -> [Action] {
-        var actions: [Action] = []
-        switch self.storing {
-        case .waiting(let attempt, let until) where until <= moment.now:
-            self.storing = .busy(attempt)
-            actions.append(.store(attempt.page.batch))
-        case .busy(var attempt):
-            guard let overdueAt = attempt.overdueAt, overdueAt <= moment.now else { break }
-            attempt.isOverdue = true
-            self.storing = .busy(attempt)
-            let error = TrackingError(
-                .storeFailed,
-                "cannot store messages: the history store has not answered for \(RecorderConfiguration.longestCommit). Check the disk or the database server"
-            )
-            actions.append(.deliver(.storeAway(error, retry: nil)))
-        case .idle, .waiting: break
-        }
+        var actions = self.store.timerFired(now: moment.now)
         if let until = self.acknowledgements.deadline, until <= moment.now { actions += self.publishAcknowledgements() }
         if !self.isStopping {
             actions += self.perform(self.share.timerFired(now: moment.now), now: moment.now)
@@ -335,9 +238,7 @@ package struct RecorderStateMachine: Sendable {
     /// ``RecorderConfiguration/stopLimit`` has passed.
     private mutating func closeIfDone(at moment: Moment) -> [Action] {
         guard case .storing(let until) = self.ending else { return [] }
-        var isDone = until <= moment.now
-        if case .idle = self.storing, self.waiting.since == nil { isDone = true }
-        guard isDone else { return [] }
+        guard self.store.isEmpty || until <= moment.now else { return [] }
         self.ending = .leaving
         return self.publishAcknowledgements() + [.intake([.close(within: .zero)])] + self.publishGoodbye()
     }

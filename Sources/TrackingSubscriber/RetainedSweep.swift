@@ -11,8 +11,11 @@ struct RetainedSweep: Sendable {
     private var located: Set<TrackableID>?
     /// The time at which the collection of retained positions ends; `nil` while that time is not set.
     private(set) var deadline: MonotonicTime?
+    /// The trackables that had a position, by the program's history, and that were not compared with the positions at
+    /// the broker yet. They remain expected across connections.
+    private var expected: Set<TrackableID> = []
     /// `true` once the received positions were compared with the trackables that should have one.
-    var isCompared = false
+    private var isCompared = false
 
     /// The number of trackables of which a position arrived since the connection was made.
     var count: Int { self.located?.count ?? 0 }
@@ -20,9 +23,28 @@ struct RetainedSweep: Sendable {
     /// `true` while retained positions are being collected.
     var isCollecting: Bool { self.located != nil }
 
-    /// Returns the trackables among `ids` of which no position arrived since the connection was made.
-    func missing(of ids: some Sequence<TrackableID>) -> [TrackableID] {
-        ids.filter { self.located?.contains($0) == false }
+    /// Adds trackables that had a position, by the program's history.
+    ///
+    /// - Parameter limit: The largest number of expected trackables. Further ones are ignored.
+    mutating func expect(_ ids: [TrackableID], limit: Int) {
+        self.expected.formUnion(ids.prefix(max(0, limit - self.expected.count)))
+    }
+
+    /// Compares the expected trackables with the received positions, and expects them no longer. The first comparison
+    /// after a connection includes the watched trackables.
+    ///
+    /// - Parameters:
+    ///   - watched: The trackables that are watched.
+    ///   - hasPosition: Returns `true` if a position of a trackable is known. It decides while no retained positions are
+    ///     being collected.
+    /// - Returns: The trackables without a position.
+    mutating func takeMissing(
+        watched: some Sequence<TrackableID>, _ hasPosition: (TrackableID) -> Bool
+    ) -> Set<TrackableID> {
+        defer { self.expected = [] }
+        guard let located = self.located else { return self.expected.filter { !hasPosition($0) } }
+        defer { self.isCompared = true }
+        return (self.isCompared ? self.expected : self.expected.union(watched)).subtracting(located)
     }
 
     /// Begins to collect the positions that the broker retains, because a connection was made.

@@ -17,31 +17,26 @@ extension SubscriberStateMachine {
         self.member.connected(connection, now: moment.now)
         self.refusals.connected()
         self.refusedTopics = []
-        self.sweep.connected()
         let own = self.member.ownLiveness
         let named =
             self.configuration.watchesAll
             ? self.configuration.filtersForAll : self.assets.keys.flatMap { self.configuration.filters(of: $0) }
         let filters = named + self.member.watchedLiveness + [own]
-        self.slices.begin(filters)
+        self.retained.connected(filters)
         return [.deliver(.connection(nil)), .send([self.member.subscribe([own], .ignored)])]
             // The count of drops comes first, so that drops of retained messages increase it.
-            + self.readBrokerDrops() + self.subscribeNext(at: moment)
+            + self.readBrokerDrops() + self.subscribe(self.retained.nextPackets(now: moment.now))
     }
 
-    /// Returns the actions that send the next slice of the connection's subscriptions. The broker answers subscriptions
-    /// in order, so its answer to the last packet settles the connection.
-    mutating func subscribeNext(at moment: Moment) -> [Action] {
-        let trackables = self.sweep.count
-        let packets = self.slices.next(now: moment.now) { $0.retainedMessages(of: trackables) }
-        return packets.enumerated().map { number, part in
-            let isLast = self.slices.isAllSent && number == packets.count - 1
-            return .send([self.member.subscribe(part, isLast ? .settle(part) : .part(part))])
+    /// Returns the actions that send the next subscriptions of a connection.
+    mutating func subscribe(_ packets: [RetainedCollection.Packet]) -> [Action] {
+        packets.map {
+            .send([self.member.subscribe($0.filters, $0.isLast ? .settle($0.filters) : .part($0.filters))])
         }
     }
 
     private mutating func receivedMessage(_ message: IncomingMessage, at moment: Moment) -> [Action] {
-        if message.isRetained { self.slices.received(now: moment.now) }
+        if message.isRetained { self.retained.retainedArrived(now: moment.now) }
         return self.received(message, at: moment)
     }
 
@@ -65,9 +60,7 @@ extension SubscriberStateMachine {
     mutating func disconnected(_ disconnection: Disconnection) -> [Action] {
         let unanswered = self.member.disconnected(disconnection)
         self.refusals.disconnected()
-        self.sweep.disconnected()
-        self.slices.disconnected()
-        self.gaps.disconnected()
+        self.retained.disconnected()
         for id in self.assets.keys {
             self.timers.remove(.stale(id))
             self.timers.remove(.silent(id))
@@ -83,10 +76,10 @@ extension SubscriberStateMachine {
     ) -> [Action] {
         switch self.member.subscribed(token) {
         case .settle(let filters):
-            self.slices.answered(now: moment.now)
+            self.retained.answered(now: moment.now)
             return self.settled(filters, refusals, at: moment)
         case .part(let filters):
-            self.slices.answered(now: moment.now)
+            self.retained.answered(now: moment.now)
             return self.answered(filters, refusals, at: moment)
         case .watching(let id):
             guard self.member.session.isAnnounced, let asset = self.assets[id] else { return [] }
@@ -116,8 +109,7 @@ extension SubscriberStateMachine {
         case .announced(let commands): actions.append(.send(commands))
         }
         actions += self.answered(filters, refusals, at: moment)
-        self.sweep.end(within: SubscriberConfiguration.sweepTime.unconfirmed, now: moment.now)
-        self.gaps.postpone(now: moment.now)
+        self.retained.settled(now: moment.now)
         for id in self.assets.keys {
             self.assets[id]?.signs.restart(now: moment.now)
             actions += self.announce(id, at: moment) + self.stateMayHaveChanged(id, reason: nil)
@@ -161,56 +153,26 @@ extension SubscriberStateMachine {
 
     // MARK: - Messages of this subscriber
 
-    /// Returns the actions that publish the subscriber's resolution request for a trackable, followed by its presence
-    /// on the trackable.
-    ///
-    /// The publisher applies a request only with the presence, so it handles both as one change. A request that was
-    /// withdrawn is cleared again, because a publisher that was not connected may still remember it.
+    /// Returns the actions that publish the subscriber's resolution request and its presence for a watched trackable.
     mutating func announce(_ id: TrackableID, at moment: Moment) -> [Action] {
-        guard self.member.session.isAnnounced, let asset = self.assets[id], self.isPresent(requesting: asset.request)
-        else { return [] }
-        let since = asset.since ?? moment.wall
-        self.assets[id]?.since = since
-        let presence = self.member.session.presence(.subscriber, since: since)
-        var commands: [TransportCommand] = []
-        if let resolution = asset.request {
-            commands.append(self.publish(resolution, for: id))
-        } else if self.requested.contains(id) {
-            commands += self.member.clear(.request(id, self.member.client))
-        }
-        commands.append(self.publish(.subscriber(id, self.member.client), MessageCodec.encode(presence)))
-        return [.send(commands)]
-    }
-
-    private mutating func publish(_ resolution: Resolution, for id: TrackableID) -> TransportCommand {
-        self.requested.insert(id)
-        let request = ResolutionRequest(session: self.member.session.session, resolution: resolution)
-        return self.publish(.request(id, self.member.client), MessageCodec.encode(request))
-    }
-
-    private mutating func publish(_ topic: Topic, _ payload: [UInt8]) -> TransportCommand {
-        self.member.publish(topic, payload, .announcement(topic))
-    }
-
-    /// Returns `true` if the subscriber announces its presence on a trackable for which it requests this resolution
-    /// (`nil` for no request).
-    private func isPresent(requesting request: Resolution?) -> Bool {
-        !self.configuration.isSilent && (request != nil || !self.configuration.isPresentOnlyWhileAsking)
+        guard self.assets[id] != nil else { return [] }
+        return self.perform(self.attendance.announce(id, self.member.session, at: moment.wall))
     }
 
     mutating func request(_ resolution: Resolution?, for id: TrackableID, at moment: Moment) -> [Action] {
-        guard let asset = self.assets[id], asset.request != resolution else { return [] }
-        self.assets[id]?.request = resolution
-        guard self.isPresent(requesting: resolution) else {
-            return self.assets[id]?.since.take() == nil ? [] : self.leave(id)
-        }
-        guard asset.since != nil else {
-            // If the broker has not answered the trackable's subscription yet, the presence is published with its
-            // answer.
-            return self.isPresent(requesting: asset.request) ? [] : self.announce(id, at: moment)
-        }
-        guard let resolution else { return Self.sending(self.member.clear(.request(id, self.member.client))) }
-        return self.member.session.isAnnounced ? [.send([self.publish(resolution, for: id)])] : []
+        guard self.assets[id] != nil else { return [] }
+        return self.perform(self.attendance.request(resolution, for: id, self.member.session, at: moment.wall))
+    }
+
+    /// Returns the action that publishes and clears the subscriber's presences and requests.
+    mutating func perform(_ messages: [Attendance.Message]) -> [Action] {
+        Self.sending(
+            messages.flatMap { message in
+                switch message {
+                case .publish(let topic, let payload): [self.member.publish(topic, payload, .announcement(topic))]
+                case .clear(let topic): self.member.clear(topic)
+                }
+            })
     }
 
     mutating func publish(_ event: TrackingEvent, of id: TrackableID, _ request: UInt64) -> Action {
@@ -240,15 +202,9 @@ extension SubscriberStateMachine {
         guard !self.isStopping else { return [] }
         self.isStopping = true
         guard self.member.session.isAnnounced else { return [.send([.close(within: .zero)])] }
-        let actions = self.assets.values.filter { $0.since != nil }.flatMap { self.leave($0.id) }
+        let actions = self.perform(self.attendance.leaveAll(self.member.client))
         let goodbye = self.member.publishGoodbye(isClientRandom: self.configuration.isClientRandom)
         return actions + [.send([goodbye, .close(within: .seconds(2))])]
-    }
-
-    /// Returns the actions that clear the subscriber's resolution request and its presence for a trackable.
-    mutating func leave(_ id: TrackableID) -> [Action] {
-        let client = self.member.client
-        return Self.sending(self.member.clear(.request(id, client)) + self.member.clear(.subscriber(id, client)))
     }
 
     static func sending(_ commands: [TransportCommand]) -> [Action] { commands.isEmpty ? [] : [.send(commands)] }

@@ -19,7 +19,7 @@ extension SubscriberStateMachine {
                 return self.handle(events, at: moment)
             case .ownLiveness(let commands):
                 if self.member.session.isLivenessConfirmed {
-                    self.sweep.end(within: SubscriberConfiguration.sweepTime.confirmed, now: moment.now)
+                    self.retained.confirmed(now: moment.now)
                 }
                 return Self.sending(commands)
             case .foreign: return []
@@ -41,15 +41,12 @@ extension SubscriberStateMachine {
         let payload = message.payload.isEmpty ? nil : message.payload
         switch topic {
         case .location(let id):
-            let limit = self.configuration.maximumTrackables * 2
-            self.sweep.note(id, isLocated: payload != nil, limit: limit)
-            guard let payload else {
-                self.gaps.arrived(id, .position, now: moment.now)
-                return self.positionCleared(id)
-            }
+            self.retained.positionArrived(id, isCleared: payload == nil, now: moment.now)
+            guard let payload else { return self.positionCleared(id) }
             let update = try LocationCodec.decode(payload)
             let actions = self.appeared(id, at: moment) + self.moved(id, update, message.isRetained, at: moment)
-            self.noteGaps(of: id, isPosition: true, isLive: !message.isRetained, at: moment)
+            self.retained.messageArrived(
+                id, isPosition: true, isLive: !message.isRetained, self.assets, now: moment.now)
             return actions
         case .raw(let id):
             guard let payload, self.configuration.wantsRaw else { return [] }
@@ -60,7 +57,7 @@ extension SubscriberStateMachine {
                 try MessageCodec.decodeResolution(bytes)
             }
             let actions = self.resolved(id, resolution)
-            self.noteGaps(of: id, isPosition: false, isLive: false, at: moment)
+            self.retained.messageArrived(id, isPosition: false, isLive: false, self.assets, now: moment.now)
             return actions
         case .trip(let id):
             let trip = try payload.map { (bytes) throws(TrackingError) in try MessageCodec.decodeTrip(bytes) }
@@ -123,7 +120,7 @@ extension SubscriberStateMachine {
         self.nextRoom = moment.now.advanced(by: Self.roomInterval)
         let limit = moment.wall.advanced(by: .zero - Self.longAbsence)
         let absent = self.assets.values.filter { asset in
-            asset.owner == nil && asset.request == self.configuration.requestForAll
+            asset.owner == nil && self.attendance.request(for: asset.id) == self.configuration.requestForAll
                 && (asset.signs.lastKnown.map { $0 < limit } ?? true)
         }
         guard absent.isEmpty else { return absent.flatMap { self.unwatch($0.id, at: moment) } }
@@ -239,7 +236,7 @@ extension SubscriberStateMachine {
         self.assets[id]?.owner = self.member.presence.owner(of: id)
         if asset.owner == nil { self.assets[id]?.signs.restart(now: moment.now) }
         self.expectSign(of: id)
-        self.noteGaps(of: id, isPosition: false, isLive: false, at: moment)
+        self.retained.messageArrived(id, isPosition: false, isLive: false, self.assets, now: moment.now)
         let actions = self.stateMayHaveChanged(id, reason: nil) + self.resolutionMayHaveChanged(id)
         guard let update = self.assets[id]?.updateOfNewOwner else { return actions }
         return actions + self.moved(id, update, true, at: moment)

@@ -77,9 +77,8 @@ package struct SubscriberStateMachine: Sendable {
     /// The error that another program took over the client id; `nil` if this did not happen.
     var failure: TrackingError?
     var isStopping = false
-    /// The trackables for which the subscriber requested a resolution in this run, even if the request was withdrawn
-    /// since. A publisher that was not connected may still remember such a request.
-    var requested: Set<TrackableID> = []
+    /// The subscriber's presences and resolution requests.
+    var attendance: Attendance
     /// The trackables that are watched by id and of which no message has arrived yet. Each of them is reported once.
     var silent: Set<TrackableID> = []
     var refusals = FilterRefusals<TopicFilter>()
@@ -89,9 +88,8 @@ package struct SubscriberStateMachine: Sendable {
     /// The earliest time of the next search for trackables without a publisher that need no longer be watched; `nil`
     /// before the first search.
     var nextRoom: MonotonicTime?
-    var sweep = RetainedSweep()
-    var slices = SubscriptionSlices<TopicFilter>()
-    var gaps = RetainedGaps()
+    /// The messages that the broker retains, as far as they arrived on the present connection.
+    var retained: RetainedCollection
     /// The number of messages that the broker dropped for any client since this program connected, by the broker's own
     /// count; always zero without ``SubscriberConfiguration/readsBrokerDrops``.
     package internal(set) var brokerDrops = BrokerDrops()
@@ -103,15 +101,15 @@ package struct SubscriberStateMachine: Sendable {
         self.configuration = configuration
         self.random = SplitMix64(seed: seed)
         self.member = Member(configuration, lease: configuration.lease)
+        self.attendance = Attendance(configuration: configuration)
+        self.retained = RetainedCollection(configuration: configuration)
     }
 
     /// The time at which the state machine must receive the event `timer`; `nil` for never.
     package var nextDeadline: MonotonicTime? {
         guard !self.isStopping else { return nil }
         let next = MonotonicTime.earlier(self.member.nextDeadline, self.timers.next)
-        let retained = MonotonicTime.earlier(self.sweep.deadline, self.slices.deadline)
-        let asking = self.member.session.isAnnounced ? self.gaps.nextDeadline : nil
-        return .earlier(.earlier(next, self.refusals.retryAt), .earlier(retained, asking))
+        return .earlier(.earlier(next, self.refusals.retryAt), self.retained.nextDeadline)
     }
 
     /// `true` once the connection is closed for good. No further event follows then.
@@ -144,7 +142,7 @@ package struct SubscriberStateMachine: Sendable {
         case .unwatch(let id): actions += self.unwatch(id, at: moment)
         case .request(let id, let resolution): actions += self.request(resolution, for: id, at: moment)
         case .publish(let event, let id, let request): actions.append(self.publish(event, of: id, request))
-        case .expect(let ids): self.expect(ids, at: moment)
+        case .expect(let ids): self.retained.expect(ids, self.assets, now: moment.now)
         case .send(let command, let id, let request): actions.append(self.send(command, to: id, request))
         case .stop: actions += self.stop()
         case .timer: break
@@ -166,7 +164,8 @@ package struct SubscriberStateMachine: Sendable {
 
     mutating func watch(_ id: TrackableID, _ request: Resolution?, at moment: Moment) -> [Action] {
         guard self.assets[id] == nil else { return self.request(request, for: id, at: moment) }
-        self.assets[id] = WatchedAsset(id: id, request: request)
+        self.assets[id] = WatchedAsset(id: id)
+        self.attendance.watch(id, request)
         guard !self.configuration.watchesAll else {
             return self.announce(id, at: moment) + self.stateMayHaveChanged(id, reason: nil)
         }
@@ -177,19 +176,18 @@ package struct SubscriberStateMachine: Sendable {
     }
 
     mutating func unwatch(_ id: TrackableID, at moment: Moment) -> [Action] {
-        guard let asset = self.assets.removeValue(forKey: id) else { return [] }
+        guard self.assets.removeValue(forKey: id) != nil else { return [] }
         self.timers.remove(.stale(id))
         self.timers.remove(.silent(id))
         self.silent.remove(id)
         let filters = self.configuration.filters(of: id)
         for filter in filters { self.refusals.remove(filter) }
-        self.slices.remove(filters)
-        self.gaps.forget(id)
+        self.retained.forget(id, filters)
         var actions = self.handle(self.member.forget(id), at: moment)
         if self.member.session.isConnected, !self.configuration.watchesAll {
             actions.append(.send([self.member.unsubscribe(filters)]))
         }
-        return asset.since == nil ? actions : actions + self.leave(id)
+        return actions + self.perform(self.attendance.unwatch(id, self.member.client))
     }
 
     // MARK: - Deadlines
@@ -205,10 +203,13 @@ package struct SubscriberStateMachine: Sendable {
                 if self.silent.remove(id) != nil { actions.append(.deliver(.silent(id))) }
             }
         }
-        if self.slices.isQuiet(now: moment.now) { actions += self.subscribeNext(at: moment) }
-        actions += self.askAgain(at: moment)
-        if let deadline = self.sweep.deadline, deadline <= moment.now { actions += self.sweepEnded(at: moment) }
-        return actions + self.subscribeAgain(at: moment)
+        actions += self.subscribe(self.retained.duePackets(now: moment.now))
+        if let question = self.retained.askAgain(now: moment.now) {
+            let ended = SubscriptionSlices.packets(question.ended)
+            actions +=
+                ended.map { .send([self.member.unsubscribe($0)]) } + self.subscribe(question.asked) { _ in .ignored }
+        }
+        return actions + self.collectionEnded(at: moment) + self.subscribeAgain(at: moment)
     }
 
     private mutating func subscribeAgain(at moment: Moment) -> [Action] {
@@ -217,23 +218,13 @@ package struct SubscriberStateMachine: Sendable {
         return self.subscribe(filters) { .retry($0) }
     }
 
-    /// Ends the collection of the positions that the broker retains, and delivers the set of trackables that have a
-    /// position.
+    /// Delivers the set of trackables that have a position, once all retained positions were collected.
     ///
     /// The set includes the trackables that the broker does not let this subscriber read, because their positions are
-    /// unknown and not cleared. If the broker rejects the subscriptions to all trackables, the end is postponed. It is
-    /// also postponed while the broker is asked again for missing positions.
-    private mutating func sweepEnded(at moment: Moment) -> [Action] {
-        guard self.refusal(of: nil) == nil else {
-            self.sweep.postpone(by: SubscriberConfiguration.sweepTime.unconfirmed, now: moment.now)
-            return []
-        }
-        self.comparePositions(at: moment)
-        guard !self.gaps.isAskingForPositions else {
-            self.sweep.postpone(by: RetainedGaps.roundTime, now: moment.now)
-            return []
-        }
-        guard var located = self.sweep.ended() else { return [] }
+    /// unknown and not cleared.
+    private mutating func collectionEnded(at moment: Moment) -> [Action] {
+        let isRefused = self.refusal(of: nil) != nil
+        guard var located = self.retained.end(self.assets, isRefused: isRefused, now: moment.now) else { return [] }
         for id in self.assets.keys {
             if self.refusal(of: id) != nil {
                 located.insert(id)

@@ -4,10 +4,6 @@ import TrackingCore
 /// program.
 struct WatchedAsset: Sendable {
     let id: TrackableID
-    /// The resolution that this subscriber requests for the trackable; `nil` for none.
-    var request: Resolution?
-    /// The time since which this subscriber announces its presence on the trackable; `nil` while it announces none.
-    var since: UnixTime?
     /// The owner: the publisher whose positions of the trackable count, because it tracks the trackable since the
     /// latest time. `nil` while no publisher is present.
     @Boxed var owner: Member? = nil
@@ -19,10 +15,10 @@ struct WatchedAsset: Sendable {
     @Boxed private var rawOrder = UpdateOrder()
     private var delivered = DeliveredFacts()
 
-    init(id: TrackableID, request: Resolution?) {
-        self.id = id
-        self.request = request
-    }
+    init(id: TrackableID) { self.id = id }
+
+    /// `true` while a publisher of the trackable is present and its resolution in force is known.
+    var hasState: Bool { self.owner != nil && self.resolution != nil }
 
     /// The resolution in force, with which the trackable's publisher publishes; `nil` while no publisher is present.
     var resolutionInForce: ResolutionInForce? { self.owner == nil ? nil : self.resolution }

@@ -58,7 +58,9 @@ struct SubscriberConversation {
             let refusals = filters.map { $0 == filter ? TrackingError(.notAuthorized, "no") : refusal }
             return self.happened(.transport(.subscribed(token, refusals: refusals)))
         }
-        guard !self.machine.slices.isAllSent, self.machine.slices.deadline != nil else { return answers }
+        guard !self.machine.retained.slices.isAllSent, self.machine.retained.slices.deadline != nil else {
+            return answers
+        }
         return answers + self.wait(SubscriptionSlices<TopicFilter>.shortestPause)
             + self.granted(refusing: refusal, refusingOnly: filter)
     }

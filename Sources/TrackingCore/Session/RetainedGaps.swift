@@ -67,9 +67,6 @@ package struct RetainedGaps: Sendable {
     /// for that trackable again: 5 s and 60 s.
     package static let waits: [Duration] = [.seconds(5), .seconds(60)]
 
-    /// The trackables that had a position, by the program's history, and that the caller has not yet compared with the
-    /// positions that the broker sent. The client asks for those without a position at the broker.
-    package var expected: Set<TrackableID> = []
     private var gaps: [TrackableID: Gap] = [:]
     private var fresh: [TrackableID] = []
     private var freshAt: MonotonicTime?
@@ -141,13 +138,8 @@ package struct RetainedGaps: Sendable {
         if !self.fresh.isEmpty { self.freshAt = now.advanced(by: Self.patience) }
     }
 
-    /// Handles that the connection was lost: forgets all missing messages and rounds. On the next connection, the
-    /// broker sends all retained messages again. The set ``expected`` remains.
-    package mutating func disconnected() {
-        let expected = self.expected
-        self = RetainedGaps()
-        self.expected = expected
-    }
+    /// The connection was lost. On the next one, all retained messages are expected again.
+    package mutating func disconnected() { self = RetainedGaps() }
 
     /// Ends the running round if all its messages have arrived or its time is over, and begins the next round. Has no
     /// effect before ``nextDeadline``.
