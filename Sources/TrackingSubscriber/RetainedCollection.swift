@@ -11,7 +11,8 @@ import TrackingCore
 /// | the connection was made | ``connected(_:)``, then ``nextPackets(now:)`` |
 /// | a retained message arrived | ``retainedArrived(now:)`` |
 /// | the broker answered a subscription; the last one | ``answered(now:)``; ``settled(now:)`` |
-/// | a position or another message of a trackable arrived | ``positionArrived(_:isCleared:now:)``, ``messageArrived(_:isPosition:isLive:_:now:)`` |
+/// | a position arrived | ``positionArrived(_:isCleared:now:)`` |
+/// | the state of a trackable was updated | ``messageArrived(_:isPosition:isLive:_:now:)`` |
 /// | ``nextDeadline`` | ``duePackets(now:)``, ``askAgain(now:)``, ``end(_:isRefused:now:)`` |
 /// | the connection was lost | ``disconnected()`` |
 struct RetainedCollection: Sendable {
@@ -19,8 +20,8 @@ struct RetainedCollection: Sendable {
     struct Packet: Hashable, Sendable {
         /// The topic filters of the packet.
         var filters: [TopicFilter]
-        /// `true` for the last packet of the connection. The broker answers subscriptions in order, so its answer to this
-        /// packet settles the connection.
+        /// `true` for the last packet of the connection. The broker answers subscriptions in order, so its answer to
+        /// this packet settles the connection.
         var isLast: Bool
     }
 

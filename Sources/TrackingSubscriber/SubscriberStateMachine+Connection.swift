@@ -7,7 +7,7 @@ extension SubscriberStateMachine {
         switch event {
         case .connected(let connection, _): self.connected(connection, at: moment)
         case .disconnected(let disconnection): self.disconnected(disconnection)
-        case .received(let message): self.receivedMessage(message, at: moment)
+        case .received(let message): self.received(message, at: moment)
         case .published(let token, let refusal): self.published(token, refusal)
         case .subscribed(let token, let refusals): self.subscribed(token, refusals, at: moment)
         }
@@ -35,11 +35,6 @@ extension SubscriberStateMachine {
         }
     }
 
-    private mutating func receivedMessage(_ message: IncomingMessage, at moment: Moment) -> [Action] {
-        if message.isRetained { self.retained.retainedArrived(now: moment.now) }
-        return self.received(message, at: moment)
-    }
-
     /// Returns the action that subscribes to the broker's count of dropped messages; none if the configuration does not
     /// ask for the count. It does not matter if the broker rejects this subscription.
     private mutating func readBrokerDrops() -> [Action] {
@@ -61,9 +56,9 @@ extension SubscriberStateMachine {
         let unanswered = self.member.disconnected(disconnection)
         self.refusals.disconnected()
         self.retained.disconnected()
+        self.silence.disconnected()
         for id in self.assets.keys {
-            self.timers.remove(.stale(id))
-            self.timers.remove(.silent(id))
+            self.staleDeadlines.remove(id)
             self.assets[id]?.disconnected()
         }
         return unanswered.compactMap { if case .event(let request) = $0 { Self.notPublished(request) } else { nil } }
@@ -89,7 +84,7 @@ extension SubscriberStateMachine {
             return answer + self.announce(id, at: moment) + self.stateMayHaveChanged(id, reason: nil)
         case .retry(let filters):
             let answer = self.answered(filters, refusals, at: moment)
-            for id in self.silent { self.expectMessage(of: id, at: moment) }
+            for id in self.silence.ids { self.expectMessage(of: id, at: moment) }
             return answer + self.assets.keys.flatMap { self.stateMayHaveChanged($0, reason: nil) }
         case .announcement, .event, .ignored, nil:
             return []

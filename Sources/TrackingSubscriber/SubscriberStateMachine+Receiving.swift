@@ -4,6 +4,7 @@ import TrackingCore
 /// events.
 extension SubscriberStateMachine {
     mutating func received(_ message: IncomingMessage, at moment: Moment) -> [Action] {
+        if message.isRetained { self.retained.retainedArrived(now: moment.now) }
         if self.configuration.readsBrokerDrops, message.topic == BrokerDrops.topic {
             self.brokerDrops.received(message.payload, now: moment.now)
             return []
@@ -11,7 +12,7 @@ extension SubscriberStateMachine {
         do throws(TrackingError) {
             switch try self.member.received(message, now: moment.now) {
             case .role(let topic):
-                self.noteMessage(on: topic)
+                self.silence.messageArrived(on: topic)
                 return try self.received(topic, message, at: moment)
             case .presence(let presence): return self.received(presence, at: moment)
             case .liveness(let client, let isLive, let events):
@@ -25,14 +26,9 @@ extension SubscriberStateMachine {
             case .foreign: return []
             }
         } catch {
-            self.configuration.topicRoot.topic(message.topic).map { self.noteMessage(on: $0) }
+            self.configuration.topicRoot.topic(message.topic).map { self.silence.messageArrived(on: $0) }
             return self.handle([self.member.skipped(message.topic, error)], at: moment)
         }
-    }
-
-    /// Notes that a message about the topic's trackable arrived. The trackable is then no longer reported as silent.
-    private mutating func noteMessage(on topic: Topic) {
-        if !self.silent.isEmpty, let id = topic.trackable { self.silent.remove(id) }
     }
 
     private mutating func received(
@@ -76,7 +72,7 @@ extension SubscriberStateMachine {
     /// Handles the presence message of a publisher. A publisher with the subscriber's own client id is ignored.
     private mutating func received(_ presence: ReceivedPresence, at moment: Moment) -> [Action] {
         let id = presence.trackable
-        self.noteMessage(on: .publisher(id, presence.client))
+        self.silence.messageArrived(on: .publisher(id, presence.client))
         guard presence.kind == .publisher, presence.client != self.member.client else { return [] }
         let actions = presence.presence == nil ? [] : self.appeared(id, at: moment)
         guard self.assets[id] != nil else { return actions }
@@ -106,24 +102,14 @@ extension SubscriberStateMachine {
         return actions
     }
 
-    /// The time without a publisher after which a trackable is no longer watched when the limit of watched trackables
-    /// is reached.
-    static let longAbsence = Duration.seconds(86_400)
-    /// The shortest time between two searches for trackables that need no longer be watched.
-    static let roomInterval = Duration.seconds(60)
-
     /// Makes room for a new trackable when the limit of watched trackables is reached. Stops watching all trackables
-    /// that have been without a publisher for ``longAbsence``. If there are none, reports that the new trackable is not
+    /// that have been without a publisher for ``WatchRoom/longAbsence``. If there are none, reports that the new trackable is not
     /// watched.
     private mutating func makeRoom(for id: TrackableID, at moment: Moment) -> [Action] {
-        guard self.nextRoom.map({ $0 <= moment.now }) ?? true else { return [] }
-        self.nextRoom = moment.now.advanced(by: Self.roomInterval)
-        let limit = moment.wall.advanced(by: .zero - Self.longAbsence)
-        let absent = self.assets.values.filter { asset in
-            asset.owner == nil && self.attendance.request(for: asset.id) == self.configuration.requestForAll
-                && (asset.signs.lastKnown.map { $0 < limit } ?? true)
-        }
-        guard absent.isEmpty else { return absent.flatMap { self.unwatch($0.id, at: moment) } }
+        let (attendance, request) = (self.attendance, self.configuration.requestForAll)
+        guard let absent = self.room.search(self.assets, at: moment, where: { attendance.request(for: $0) == request })
+        else { return [] }
+        guard absent.isEmpty else { return absent.flatMap { self.unwatch($0, at: moment) } }
         let error = TrackingError(
             .overloaded,
             "cannot watch '\(id)' and other trackables: \(self.assets.count) trackables are watched, which is the limit. The subscriber watches another one when one of these has had no publisher for a day"

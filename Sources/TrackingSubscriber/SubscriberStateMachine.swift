@@ -60,34 +60,26 @@ package struct SubscriberStateMachine: Sendable {
 
     typealias Member = MemberStateMachine<Purpose>
 
-    enum Timer: Hashable, Sendable {
-        /// The time at which a trackable becomes stale, because no position has arrived for longer than its publisher
-        /// announced.
-        case stale(TrackableID)
-        /// The time at which a trackable is reported as silent, because no message about it has arrived since the
-        /// broker granted the subscriptions.
-        case silent(TrackableID)
-    }
-
     let configuration: SubscriberConfiguration
     var member: Member
     var random: SplitMix64
     var assets: [TrackableID: WatchedAsset] = [:]
-    var timers = DeadlineQueue<Timer>()
+    /// The times at which trackables become stale, because no position has arrived for longer than their publishers
+    /// announced.
+    var staleDeadlines = DeadlineQueue<TrackableID>()
     /// The error that another program took over the client id; `nil` if this did not happen.
     var failure: TrackingError?
     var isStopping = false
     /// The subscriber's presences and resolution requests.
     var attendance: Attendance
-    /// The trackables that are watched by id and of which no message has arrived yet. Each of them is reported once.
-    var silent: Set<TrackableID> = []
+    /// The trackables of which no message has arrived yet.
+    var silence = SilentTrackables()
     var refusals = FilterRefusals<TopicFilter>()
     /// The topics on which the broker rejected a message of this subscriber during the present connection. Each of them
     /// is reported once.
     var refusedTopics: Set<Topic> = []
-    /// The earliest time of the next search for trackables without a publisher that need no longer be watched; `nil`
-    /// before the first search.
-    var nextRoom: MonotonicTime?
+    /// The search for trackables that need no longer be watched.
+    var room = WatchRoom()
     /// The messages that the broker retains, as far as they arrived on the present connection.
     var retained: RetainedCollection
     /// The number of messages that the broker dropped for any client since this program connected, by the broker's own
@@ -108,7 +100,8 @@ package struct SubscriberStateMachine: Sendable {
     /// The time at which the state machine must receive the event `timer`; `nil` for never.
     package var nextDeadline: MonotonicTime? {
         guard !self.isStopping else { return nil }
-        let next = MonotonicTime.earlier(self.member.nextDeadline, self.timers.next)
+        let watching = MonotonicTime.earlier(self.staleDeadlines.next, self.silence.nextDeadline)
+        let next = MonotonicTime.earlier(self.member.nextDeadline, watching)
         return .earlier(.earlier(next, self.refusals.retryAt), self.retained.nextDeadline)
     }
 
@@ -169,7 +162,7 @@ package struct SubscriberStateMachine: Sendable {
         guard !self.configuration.watchesAll else {
             return self.announce(id, at: moment) + self.stateMayHaveChanged(id, reason: nil)
         }
-        self.silent.insert(id)
+        self.silence.watch(id)
         let actions = self.stateMayHaveChanged(id, reason: nil)
         if self.member.session.isOffline { return actions }
         return actions + [.send([self.member.subscribe(self.configuration.filters(of: id), .watching(id))])]
@@ -177,9 +170,8 @@ package struct SubscriberStateMachine: Sendable {
 
     mutating func unwatch(_ id: TrackableID, at moment: Moment) -> [Action] {
         guard self.assets.removeValue(forKey: id) != nil else { return [] }
-        self.timers.remove(.stale(id))
-        self.timers.remove(.silent(id))
-        self.silent.remove(id)
+        self.staleDeadlines.remove(id)
+        self.silence.forget(id)
         let filters = self.configuration.filters(of: id)
         for filter in filters { self.refusals.remove(filter) }
         self.retained.forget(id, filters)
@@ -194,15 +186,11 @@ package struct SubscriberStateMachine: Sendable {
 
     private mutating func timersFired(at moment: Moment) -> [Action] {
         var actions = self.handle(self.member.timerFired(now: moment.now), at: moment)
-        for timer in self.timers.popExpired(now: moment.now) {
-            switch timer {
-            case .stale(let id):
-                self.assets[id]?.signs.isStale = true
-                actions += self.stateMayHaveChanged(id, reason: nil)
-            case .silent(let id):
-                if self.silent.remove(id) != nil { actions.append(.deliver(.silent(id))) }
-            }
+        for id in self.staleDeadlines.popExpired(now: moment.now) {
+            self.assets[id]?.signs.isStale = true
+            actions += self.stateMayHaveChanged(id, reason: nil)
         }
+        actions += self.silence.takeDue(now: moment.now).map { .deliver(.silent($0)) }
         actions += self.subscribe(self.retained.duePackets(now: moment.now))
         if let question = self.retained.askAgain(now: moment.now) {
             let ended = SubscriptionSlices.packets(question.ended)
@@ -253,16 +241,14 @@ package struct SubscriberStateMachine: Sendable {
     /// Sets the timer at which a trackable becomes stale, from the time of its last position and the announced
     /// interval. No timer is set while the subscriber is not connected.
     mutating func expectSign(of id: TrackableID) {
-        self.timers.keep(.stale(id), at: self.member.session.isAnnounced ? self.assets[id]?.staleDeadline : nil)
+        self.staleDeadlines.keep(id, at: self.member.session.isAnnounced ? self.assets[id]?.staleDeadline : nil)
     }
 
     /// Starts the timer after which a trackable without any message is reported as silent, once the broker has granted
     /// its subscriptions.
     mutating func expectMessage(of id: TrackableID, at moment: Moment) {
-        guard self.silent.contains(id), self.timers.deadline(of: .silent(id)) == nil,
-            self.refusal(of: id) == nil, self.refusal(of: nil) == nil
-        else { return }
-        self.timers.set(.silent(id), deadline: moment.now.advanced(by: SubscriberConfiguration.silentAfter))
+        guard self.silence.ids.contains(id), self.refusal(of: id) == nil, self.refusal(of: nil) == nil else { return }
+        self.silence.granted(id, now: moment.now)
     }
 
     /// Returns the reason with which the broker rejects the subscriptions of a trackable; `nil` if the broker rejects
