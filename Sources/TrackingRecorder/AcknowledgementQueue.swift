@@ -9,13 +9,14 @@ struct AcknowledgementQueue: Sendable {
     /// The time at which all pending acknowledgements are published; `nil` if no time is set.
     private(set) var deadline: MonotonicTime?
 
-    /// Adds acknowledgements of records that are durable. Each replaces the trackable's earlier pending acknowledgement.
+    /// Adds acknowledgements of records that are durable. Each replaces the trackable's earlier pending
+    /// acknowledgement.
     ///
     /// - Parameters:
     ///   - acknowledgements: The acknowledgements, by trackable. An empty one that no device waits for is dropped.
     ///   - awaited: The trackables whose devices wait for an acknowledgement. It is published at once.
-    ///   - isDelayed: `true` if the other acknowledgements wait, so that several are published together. A recorder that
-    ///     belongs to a group of recorders delays none.
+    ///   - isDelayed: `true` if the other acknowledgements wait, so that several are published together. A recorder
+    ///     that belongs to a group of recorders delays none.
     ///   - isAnnounced: `true` while the recorder can publish. Otherwise all acknowledgements wait.
     /// - Returns: The acknowledgements to publish at once.
     mutating func add(
