@@ -21,17 +21,11 @@ public final class SQLiteSpool: SpoolStorage {
     private let durability: Durability
     private let checkedSize: Int64
     private let thread = SpoolThread()
-    private let waiting = Mutex(Waiting())
+    private let waiting = Mutex(SpoolJobs())
     private let file = Mutex<SpoolFile?>(nil)
     private let sweeping = Mutex(Sweeping())
     private let sweepPause: Duration
     private let overwritesRemoved: Bool
-
-    /// The jobs that wait for the log's thread.
-    private struct Waiting {
-        var jobs: [Job] = []
-        var isWorking = false
-    }
 
     /// The schedule for deleting the rows of records that were removed from the log. The rows are not deleted while
     /// records are being read, because that would slow down the reads.
@@ -40,27 +34,7 @@ public final class SQLiteSpool: SpoolStorage {
         var lastReading: ContinuousClock.Instant?
     }
 
-    /// One call of a method of the log, to be performed on the log's thread.
-    private struct Job: Sendable {
-        enum Kind: Hashable {
-            /// A job that opens, closes, reads or erases. It runs alone, without other jobs in its transaction.
-            case alone
-            /// A job that writes `count` records and adds `growth` bytes. It runs in one transaction with others.
-            case write(count: Int, isDurable: Bool, growth: Int = 0)
-        }
-
-        var kind: Kind
-        /// The closure that performs the job. It returns a second closure, which resumes the caller and is called once
-        /// the transaction is committed.
-        var run: @Sendable (inout SpoolFile?) throws -> @Sendable () -> Void
-        var fail: @Sendable (SpoolFile?, TrackingError) -> Void
-    }
-
-    /// The maximum number of records in one transaction, unless a single call has more.
-    private static let recordsTogether = 10_000
-    /// The maximum number of bytes in one transaction, unless a single call has more. It keeps the write-ahead log
-    /// small.
-    private static let bytesTogether = 1 << 20
+    private typealias Job = SpoolJobs.Job
 
     /// Makes a log. The file is not opened yet.
     ///
@@ -290,23 +264,14 @@ extension SQLiteSpool {
     }
 
     private func enqueue(_ job: Job) {
-        let isIdle = self.waiting.withLock { waiting in
-            waiting.jobs.append(job)
-            defer { waiting.isWorking = true }
-            return !waiting.isWorking
-        }
+        let isIdle = self.waiting.withLock { $0.add(job) }
         if isIdle { self.thread.async { self.work() } }
     }
 
     /// Runs waiting jobs on the log's thread until there are none.
     private func work() {
         while true {
-            let jobs = self.waiting.withLock { waiting in
-                let count = Self.together(waiting.jobs)
-                waiting.isWorking = count > 0
-                defer { waiting.jobs.removeFirst(count) }
-                return Array(waiting.jobs.prefix(count))
-            }
+            let jobs = self.waiting.withLock { $0.takeNext() }
             guard !jobs.isEmpty else { return }
             self.file.withLock { file in
                 self.run(jobs, &file)
@@ -365,18 +330,6 @@ extension SQLiteSpool {
             _ = self.explain(error)
             return false
         }
-    }
-
-    /// Returns the number of jobs at the head of the queue that are performed together in one transaction.
-    private static func together(_ jobs: [Job]) -> Int {
-        var (records, bytes) = (0, 0)
-        for (place, job) in jobs.enumerated() {
-            guard case .write(let count, _, let growth) = job.kind else { return max(place, 1) }
-            records += count
-            bytes += growth
-            if place > 0, records > Self.recordsTogether || bytes > Self.bytesTogether { return place }
-        }
-        return jobs.count
     }
 
     private func run(_ jobs: [Job], _ file: inout SpoolFile?) {
