@@ -15,7 +15,7 @@ extension AssetPublisher {
 
     /// `true` until ``run()`` has opened the log, the publisher's durable store of records. The publisher neither sends
     /// nor answers before. Opening a damaged log may take minutes, because its intact records are copied.
-    public var isOpeningLog: Bool { self.shared.withLock { !$0.isDeciding && !$0.hasEnded } }
+    public var isOpeningLog: Bool { self.shared.withLock { !$0.isDeciding && !$0.requests.hasEnded } }
 
     /// Takes one fix (a position from the receiver) now, even if the current resolution asks for none. Returns when the
     /// fix was recorded in the log. The fix is published as soon as the publisher is connected.
@@ -87,13 +87,7 @@ extension AssetPublisher {
     func request(
         _ event: @Sendable (UInt64) -> PublisherStateMachine.Event, _ reply: @escaping @Sendable (Reply) -> Void
     ) {
-        let number: UInt64? = self.shared.withLock { shared in
-            guard !shared.hasEnded else { return nil }
-            shared.lastRequest += 1
-            shared.requests[shared.lastRequest] = reply
-            return shared.lastRequest
-        }
-        guard let number else {
+        guard let number = self.shared.withLock({ $0.requests.add(reply) }) else {
             return reply(.answered(.failure(.publisherEnded)))
         }
         self.mailbox.post(event(number))

@@ -24,35 +24,10 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     let streams = PublisherStreams()
     let bad: BadMessages
     let refused = Atomic(0)
-    let shared = Mutex(Shared())
+    let shared = Mutex(PublisherShared())
 
-    typealias Answer = PublisherStateMachine.Answer
-
-    /// A message from the publisher's task to the caller of a request: the progress of the request, or its answer.
-    enum Reply: Sendable {
-        case progressed(done: Int, total: Int)
-        case answered(Result<Answer, TrackingError>)
-    }
-
-    struct Shared {
-        var active: TrackableID?
-        var states: [TrackableID: PublisherState] = [:]
-        var sensor: Resolution?
-        /// The failures by trackable: the reason why its tracking failed, or why positions of it were never sent. At
-        /// the end, `run()` throws the failure of the first trackable in order of ids.
-        var failures: [TrackableID: TrackingError] = [:]
-        /// The closures that receive the progress and the answer of each unanswered request, by the number of the
-        /// request.
-        var requests: [UInt64: @Sendable (Reply) -> Void] = [:]
-        var lastRequest: UInt64 = 0
-        /// `true` once the log is open and the publisher's task handles events.
-        var isDeciding = false
-        var hasEnded = false
-        /// `true` after a graceful shutdown was requested. Positions that could not be sent then are no failure that
-        /// `run()` throws.
-        var isShuttingDown = false
-        var warnings = WarningLimit<TrackingError.Code>()
-    }
+    typealias Answer = PublisherRequests.Answer
+    typealias Reply = PublisherRequests.Reply
 
     /// Creates a publisher that tracks nothing yet.
     ///
@@ -233,8 +208,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             throw error
         }
         try await self.spool.close()
-        let failures = self.shared.withLock { $0.failures }
-        if let first = failures.min(by: { $0.key < $1.key }) { throw first.value }
+        if let failure = self.shared.withLock({ $0.failure }) { throw failure }
     }
 
     /// Runs three tasks until the publisher ends: one that handles its events, the connection to the broker, and the
@@ -298,7 +272,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             if let receipt = envelope.receipt {
                 if case .fix = envelope.event { waiting.append(receipt) } else { receipt.resume() }
             }
-            if !waiting.isEmpty, machine.isReadyForNextFix {
+            if !waiting.isEmpty, machine.readiness.isReadyForNextFix {
                 for receipt in waiting { receipt.resume() }
                 waiting = []
             }
@@ -321,9 +295,9 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             self.streams.events.deliver(TrackableEvent(trackable: id, event: event))
         case .tripChanged(_, let trip): self.streams.trips.deliver(trip)
         case .answered(let request, let answer):
-            self.shared.withLock { $0.requests.removeValue(forKey: request) }?(.answered(answer))
+            self.shared.withLock { $0.requests.remove(request) }?(.answered(answer))
         case .progressed(let request, let done, let total):
-            self.shared.withLock { $0.requests[request] }?(.progressed(done: done, total: total))
+            self.shared.withLock { $0.requests.receiver(of: request) }?(.progressed(done: done, total: total))
         case .commanded(let command):
             self.logger.debug(
                 "Publisher received a command for a trackable from the broker",
@@ -351,10 +325,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             self.shared.withLock { $0.sensor = resolution }
             self.streams.sensorResolutions.deliver(resolution)
         case .stateChanged(let id, let state, let reason):
-            self.shared.withLock {
-                $0.states[id] = state
-                if state == .failed { $0.failures[id] = reason }
-            }
+            self.shared.withLock { $0.stateChanged(id, state, reason: reason) }
             self.logger.debug(
                 "Publishing state of a trackable changed",
                 metadata: ["trackable": "\(id)", "state": "\(state.rawValue)"])
@@ -377,42 +348,24 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         case .badMessage(let topic, let error):
             self.bad.skipped(topic, error, now: self.clock.moment.now)
         case .connectionChanged(let disconnection): self.streams.connections.deliver(disconnection)
-        case .removed(let id):
-            self.shared.withLock { shared in
-                shared.states[id] = nil
-                shared.failures[id] = nil
-            }
+        case .removed(let id): self.shared.withLock { $0.removed(id) }
         case .givenUp(let id, let error):
-            self.shared.withLock { if !$0.isShuttingDown { $0.failures[id] = $0.failures[id] ?? error } }
+            self.shared.withLock { $0.gaveUp(id, error) }
             self.logger.error(
                 "Publisher stopped before all positions of a trackable were sent, because the broker rejected them",
                 metadata: ["trackable": "\(id)", "reason": "\(error)"])
         }
     }
 
-    /// Decides if a warning about an error may be logged now, because similar warnings are limited.
-    ///
-    /// - Returns: The number of similar warnings that were suppressed before this one; `nil` if this one must be
-    ///   suppressed too.
     private func mayWarn(of error: TrackingError) -> Int? {
         let now = self.clock.moment.now
-        guard case .say(let suppressed) = self.shared.withLock({ $0.warnings.happened(error.code, now: now) }) else {
-            return nil
-        }
-        return suppressed
+        return self.shared.withLock { $0.mayWarn(of: error, now: now) }
     }
 
     /// Ends every event stream of the publisher, and answers every open request with the error `stopped`.
     private func end() {
         self.mailbox.close()
-        let waiting = self.shared.withLock { shared in
-            shared.hasEnded = true
-            defer { shared.requests = [:] }
-            return shared.requests.values
-        }
-        for request in waiting {
-            request(.answered(.failure(.publisherEnded)))
-        }
+        for receiver in self.shared.withLock({ $0.requests.end() }) { receiver(.answered(.failure(.publisherEnded))) }
         self.streams.finish()
     }
 }

@@ -50,7 +50,7 @@ extension PublisherStateMachine {
         let battery = self.device.battery
         actions += self.with(id, at: moment) { $0.reportLowBattery(battery, $1) + $0.publishResolution($1) }
         if self.member.session.isOffline { return actions }
-        actions.append(self.subscribe(self.filters(of: id), .adding(id)))
+        actions.append(self.subscribe(self.configuration.filters(of: id), .adding(id)))
         return actions + self.subscribeToCommands(of: [id])
     }
 
@@ -80,9 +80,8 @@ extension PublisherStateMachine {
         let clearing = isOwn ? [self.withdraw(id)] : []
         var actions = self.handle(self.member.forget(id), at: moment)
         if self.member.session.isConnected {
-            let commands: [TopicFilter] = self.configuration.takesCommands ? [.topic(.command(id))] : []
-            let positions: [TopicFilter] = trackable.feed.isRemote ? [.topic(.location(id))] : []
-            actions.append(.send([self.member.unsubscribe(self.filters(of: id) + commands + positions)]))
+            let filters = self.configuration.allFilters(of: id, isRemote: trackable.feed.isRemote)
+            actions.append(.send([self.member.unsubscribe(filters)]))
         }
         actions += clearing
         actions.append(.removed(id))
@@ -204,7 +203,7 @@ extension PublisherStateMachine {
     ///
     /// - Parameter all: `true` for all records; `false` for one batch of each trackable.
     mutating func sendRecords(all: Bool, at moment: Moment) -> [Action] {
-        self.deferral.isReleaseDue = true
+        self.hold.release()
         return self.publishDepartures(of: self.table.departed, at: moment)
             + self.withAll(at: moment) { $0.sendRecords(all: all, $1) }
     }
@@ -223,11 +222,11 @@ extension PublisherStateMachine {
     ///
     /// Records of trackables that are not tracked are removed as well.
     private mutating func purge(_ number: UInt64, at moment: Moment) -> [Action] {
-        let tracked = self.table.all.reduce(0) { $0 + $1.backlog.spool.queued }
-        let dormant = self.table.dormant.filter { $0.trackable.count > 0 }
+        let count = self.table.recordCount
         var actions = self.withAll(at: moment) { $0.clearRecords($1) }
-        for (id, _) in dormant { actions += self.withDormant(id, at: moment) { $0.clearRecords() } }
-        let count = dormant.reduce(tracked) { $0 + $1.trackable.count }
+        for id in self.table.dormant.filter({ $0.trackable.count > 0 }).map(\.id) {
+            actions += self.withDormant(id, at: moment) { $0.clearRecords() }
+        }
         return actions + [.answered(request: number, .success(.records(count)))]
     }
 
@@ -238,19 +237,11 @@ extension PublisherStateMachine {
     private mutating func bind(
         _ trackable: Trackable, unsent: UnsentPoints, _ number: UInt64, at moment: Moment
     ) -> [Action] {
-        let others = self.table.all.filter { $0.id != trackable.id }
-        let pending = others.filter { $0.backlog.unsafeCount > 0 }
-        guard unsent == .clear || pending.isEmpty else {
-            let count = pending.reduce(0) { $0 + $1.backlog.unsafeCount }
-            let names = pending.map { "'\($0.id)'" }.sorted().joined(separator: ", ")
-            let error = TrackingError(
-                .unsentPoints,
-                "cannot track '\(trackable.id)': \(count) records of \(names) are not sent. Send or clear them first."
-            )
+        if unsent != .clear, let error = self.table.unsentError(besides: trackable.id) {
             return [.answered(request: number, .failure(error))]
         }
         var actions: [Action] = []
-        for id in others.map(\.id) {
+        for id in self.table.tracked where id != trackable.id {
             actions += self.with(id, at: moment) { $0.clearRecords($1) } + self.remove(id, at: moment)
         }
         let isTracked = self.table.isTracked(trackable.id)
@@ -260,47 +251,36 @@ extension PublisherStateMachine {
 
     // MARK: - A fix now
 
-    /// The longest time for which a caller's request for a new fix waits for the receiver.
-    static let longestReport: Duration = .seconds(20)
-
     /// Requests a fix from the receiver at once. The next fix is recorded and published, even if the filters would skip
     /// it.
     private mutating func report(_ request: UInt64, at moment: Moment) -> [Action] {
         guard self.configuration.isOn, !self.table.isEmpty else {
-            let error = TrackingError(
-                .invalidConfiguration,
-                "cannot report a position: the publisher is off, or tracks nothing. Switch it on, or add a trackable.")
-            return [.answered(request: request, .failure(error))]
+            return [.answered(request: request, .failure(FixRequests.unavailable))]
         }
-        self.reports.append(request)
-        self.timers.set(.report, deadline: moment.now.advanced(by: Self.longestReport))
+        self.fixRequests.add(request)
+        self.timers.set(.report, deadline: moment.now.advanced(by: FixRequests.longestWait))
         return self.updateSensorResolution()
     }
 
-    /// Handles that a fix was processed: answers the callers that requested a fix.
+    /// Answers the callers that requested a fix.
     ///
-    /// The fix is then published now, even if sending is deferred.
-    mutating func reported() -> [Action] {
-        if !self.reports.isEmpty { self.deferral.isReleaseDue = true }
-        return self.endReports(nil)
-    }
-
-    /// Answers the callers that requested a fix with an error, because no fix arrived within ``longestReport``.
-    mutating func reportFailed() -> [Action] {
-        let seconds = Self.longestReport.components.seconds
-        return self.endReports(
-            TrackingError(
-                .inputUnreadable,
-                "cannot report a position: the receiver delivered none within \(seconds) s. Check the receiver"))
-    }
-
-    private mutating func endReports(_ error: TrackingError?) -> [Action] {
-        guard !self.reports.isEmpty else { return [] }
-        let result: Result<Answer, TrackingError> = error.map { .failure($0) } ?? .success(.reported)
-        let answers = self.reports.map { Action.answered(request: $0, result) }
-        self.reports = []
+    /// - Parameter error: The reason why there is no fix. `nil` after a fix was processed: the fix is then published
+    ///   now, even if sending is deferred.
+    mutating func endReports(_ error: TrackingError? = nil) -> [Action] {
+        guard !self.fixRequests.isEmpty else { return [] }
+        if error == nil { self.hold.release() }
         self.timers.remove(.report)
-        return answers + self.updateSensorResolution()
+        return self.fixRequests.end(error) + self.updateSensorResolution()
+    }
+
+    /// Returns the publisher's state at the given time, for callers.
+    func snapshot(at moment: Moment) -> PublisherSnapshot {
+        PublisherSnapshot(
+            time: moment.wall, link: self.link.status,
+            trackables: self.table.snapshots(self.configuration, at: moment), sensorResolution: self.device.sensor,
+            lastFix: self.table.all.compactMap(\.position.fix).max { $0.time < $1.time },
+            battery: self.device.battery,
+            unrecorded: self.table.unrecorded(by: self.configuration.recording, at: moment))
     }
 
     // MARK: - Settings
@@ -313,7 +293,7 @@ extension PublisherStateMachine {
         self.member.publishesLiveness = next.isOn
         var actions = next.capture == old.capture ? [] : self.configure(next.capture, at: moment)
         let (zones, oldZones) = (next.capture?.zones.zones ?? [], old.capture?.zones.zones ?? [])
-        if next.deferral != old.deferral { self.deferral = Deferral(rule: next.deferral, isReleaseDue: true) }
+        if next.deferral != old.deferral { self.hold.use(next.deferral) }
         if next.limits != old.limits { actions.append(.limitsChanged(next.limits)) }
         if zones != oldZones {
             let areMore = !zones.allSatisfy(oldZones.contains)
@@ -344,8 +324,7 @@ extension PublisherStateMachine {
     /// The broker's answers to messages already sent are ignored.
     private mutating func switchedOff(at moment: Moment) -> [Action] {
         self.ignoreAnswers { _ in true }
-        var actions = self.endReports(
-            TrackingError(.stopped, "cannot report a position: the publisher was switched off"))
+        var actions = self.endReports(FixRequests.switchedOff)
         actions += self.withAll(at: moment) { $0.switchedOff($1) }
         if self.member.session.isAnnounced { actions.append(self.publishGoodbye()) }
         return actions + self.withAll(at: moment) { $0.reportState(reason: nil, $1) }

@@ -23,7 +23,7 @@ extension PublisherStateMachine {
         self.member.connected(connection, now: moment.now)
         let ids = self.table.all.filter { $0.failure == nil }.map(\.id)
         let left = self.leftBehind
-        let all = ids.flatMap { self.filters(of: $0) } + self.member.watchedLiveness
+        let all = ids.flatMap { self.configuration.filters(of: $0) } + self.member.watchedLiveness
         let own = [self.member.ownLiveness]
         let context = self.context(at: moment)
         self.changeAll { $0.connected(context) }
@@ -58,7 +58,7 @@ extension PublisherStateMachine {
         switch self.member.subscribed(token) {
         case .connecting(let ids):
             return ids.enumerated().flatMap { index, id -> [Action] in
-                let count = self.filters(of: id).count
+                let count = self.configuration.filters(of: id).count
                 let refusal = refusals.dropFirst(index * count).prefix(count).compactMap { $0 }.first
                 return refusal.map { error in self.with(id, at: moment) { $0.rejected(error, $1) } } ?? []
             }
@@ -168,8 +168,11 @@ extension PublisherStateMachine {
             }
             return actions + (isRetained ? [] : self.drainForRecorder(at: moment))
         case .command(let id):
-            return message.isRetained
-                ? [] : try self.received(command: payload, message.properties, on: id, at: moment)
+            guard self.configuration.takesCommands, !message.isRetained, self.table.isTracked(id), let payload else {
+                return []
+            }
+            return try self.commands.received(
+                payload, message.properties, on: id, root: self.configuration.topicRoot, at: moment.wall)
         case .location(let id):
             if payload == nil { self.table.change(id) { $0.positionCleared() } }
             return []
@@ -297,22 +300,6 @@ extension PublisherStateMachine {
         return self.with(id, at: moment) { $0.requested(request, by: client, presence, $1) }
     }
 
-    /// Receives a command from the broker and delivers it to the caller. Repeated and expired commands are ignored.
-    private mutating func received(
-        command payload: ArraySlice<UInt8>?, _ properties: MessageProperties, on id: TrackableID,
-        at moment: Moment
-    ) throws(TrackingError) -> [Action] {
-        guard self.configuration.takesCommands, self.table.isTracked(id), let payload else { return [] }
-        let command = try CommandCodec.decode(payload)
-        guard self.gate.consider(command, now: moment.wall) == .take else { return [] }
-        let topic = properties.responseTopic.flatMap {
-            self.configuration.topicRoot.isForAnswers(of: id, $0) ? $0 : nil
-        }
-        let received = ReceivedCommand(
-            trackable: id, command: command, responseTopic: topic, correlationData: properties.correlationData)
-        return [.log(id, .keep(Self.commandsKey, self.gate.kept)), .commanded(received)]
-    }
-
     // MARK: - Publishing
 
     /// Subscribes to filters.
@@ -335,15 +322,6 @@ extension PublisherStateMachine {
     /// If the client id is never used again, the liveness message is cleared instead.
     mutating func publishGoodbye() -> Action {
         .send([self.member.publishGoodbye(isClientRandom: self.configuration.isClientRandom)])
-    }
-
-    /// The topic filters for one trackable: presences of publishers and subscribers, resolution requests, and
-    /// acknowledgements of recorders.
-    func filters(of id: TrackableID) -> [TopicFilter] {
-        let recording = self.configuration.recording
-        let named = recording.recorders.sorted().map { TopicFilter.topic(.ack(id, $0)) }
-        let acknowledgements = named.isEmpty && recording.unnamedRecorder != .none ? [.acks(id)] : named
-        return [.publishers(id), .subscribers(id), .requests(id)] + acknowledgements
     }
 
     /// Subscribes to the command topics of these trackables, if the configuration accepts commands.

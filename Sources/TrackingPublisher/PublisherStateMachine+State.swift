@@ -2,6 +2,7 @@ import TrackingCore
 
 /// The types of the parts of a publisher's state.
 extension PublisherStateMachine {
+    /// The deadlines of a publisher for which a time is scheduled.
     enum Timer: Hashable, Sendable {
         /// Something is due for this trackable, such as a retry or the repetition of its position.
         case trackable(TrackableID)
@@ -11,6 +12,7 @@ extension PublisherStateMachine {
         case leave
     }
 
+    /// The phase of a publisher's orderly stop.
     enum Stop: Hashable, Sendable {
         /// The publisher stops and waits for acknowledgements until `by` at the latest. Can transition to: `closing`.
         case finishing(by: MonotonicTime?)
@@ -39,48 +41,5 @@ extension PublisherStateMachine {
         case trackable(TrackableID, TrackableStateMachine.Publication)
         /// A publish or subscription whose answer has no effect.
         case other
-    }
-
-    /// The state of the broker connection, as callers see it.
-    struct Link: Sendable {
-        /// The state of the connection as it appears in a snapshot.
-        private(set) var status = PublisherSnapshot.Link()
-        /// The reason why the broker rejects this device as a whole, not one trackable; `nil` if it does not.
-        ///
-        /// Connecting or stopping resets the reason.
-        var rejection: TrackingError?
-
-        /// Handles that a connection was made.
-        mutating func connected(at wall: UnixTime) {
-            self.rejection = nil
-            self.status = .init(isUp: true, since: wall)
-        }
-
-        /// Handles that the connection was lost or could not be made.
-        mutating func disconnected(_ disconnection: Disconnection, at wall: UnixTime) {
-            self.status = .init(
-                isUp: false, since: self.status.isUp ? wall : self.status.since ?? wall,
-                reason: disconnection.reason?.message ?? self.status.reason)
-            if let failure = disconnection.failure { self.rejection = failure.isIdentityRefusal ? failure : nil }
-        }
-    }
-
-    /// The delay of sending until the device has covered some distance.
-    struct Deferral: Sendable {
-        /// The rule for delaying; `nil` if sending is not delayed.
-        var rule: SendDeferral?
-        /// `true` if everything recorded so far is to be sent after the present event, in spite of the delay.
-        var isReleaseDue = false
-    }
-
-    /// The publisher's knowledge of the device's clock, its battery, and the resolution of its receiver.
-    struct Device: Sendable {
-        var clock = ClockStep()
-        /// Decides whether the device's clock can be trusted to remove records because of their age.
-        var ages = AgeTrust()
-        /// The charge of the battery in percent; `nil` is unknown.
-        var battery: Double?
-        /// The resolution that the publisher last requested from the source of fixes; `nil` before the first request.
-        var sensor: Resolution?
     }
 }

@@ -14,24 +14,22 @@ package struct PublisherStateMachine: Sendable {
     /// clear.
     var member: MemberStateMachine<Purpose>
     /// The state of the broker connection, as callers see it.
-    var link = Link()
+    var link = PublisherLink()
     var table = TrackableTable()
     /// Limits the rate of resolution requests of each client.
     var requestLimits = RequestLimiter()
     var timers = DeadlineQueue<Timer>()
-    var deferral: Deferral
-    var device = Device()
+    /// The delay of sending until the device has moved.
+    var hold: SendingHold
+    var device = DeviceState()
     var sending = Sending()
-    /// The numbers of the callers' requests that wait for the next fix.
-    var reports: [UInt64] = []
-    /// Decides which received commands are carried out: each once, and none that expired.
-    var gate: CommandGate
+    /// The callers' requests that wait for the next fix.
+    var fixRequests = FixRequests()
+    /// Decides which received commands are delivered to the caller.
+    var commands: CommandIntake
     /// The time at which ``drainForRecorder(at:)`` last looked for pending records of trackables that are not tracked.
     var lastDrain: MonotonicTime?
     var stop: Stop?
-
-    /// The name under which the log stores the ids of the received commands.
-    static let commandsKey = "commands"
 
     /// Makes the state machine of a publisher that tracks nothing and is not connected.
     ///
@@ -52,8 +50,8 @@ package struct PublisherStateMachine: Sendable {
         self.random = SplitMix64(seed: seed)
         self.member = MemberStateMachine(configuration, lease: configuration.lease)
         self.member.publishesLiveness = configuration.isOn
-        self.deferral = Deferral(rule: configuration.deferral)
-        self.gate = CommandGate(keeping: kept[Self.commandsKey])
+        self.hold = SendingHold(rule: configuration.deferral)
+        self.commands = CommandIntake(stored: kept)
         for (id, log) in logs { self.changeDormant(id) { $0.log = log } }
         for key in StoredValues.Key.allCases {
             for (id, value) in key.values(in: kept) {
@@ -67,7 +65,7 @@ package struct PublisherStateMachine: Sendable {
         guard self.stop != .closing else { return nil }
         var next = MonotonicTime.earlier(self.member.nextDeadline, self.timers.next)
         next = .earlier(next, self.capture?.nextDeadline)
-        next = .earlier(next, self.deferral.rule?.nextDeadline)
+        next = .earlier(next, self.hold.nextDeadline)
         next = .earlier(next, self.requestLimits.nextDeadline)
         return .earlier(next, self.sending.nextDeadline)
     }
@@ -85,7 +83,15 @@ package struct PublisherStateMachine: Sendable {
     package var trackables: [Trackable] { self.table.all.map(\.trackable) }
 
     /// `true` while sending of positions and records is deferred. Always `false` while the publisher stops.
-    var isHolding: Bool { self.stop == nil && self.deferral.rule?.isHolding == true }
+    var isHolding: Bool { self.stop == nil && self.hold.isHolding }
+
+    /// The publisher's progress: decides if it has caught up, and if it may leave the broker.
+    package var readiness: PublisherReadiness {
+        PublisherReadiness(
+            table: self.table, isOn: self.configuration.isOn, sendsByItself: self.configuration.sendsByItself,
+            isHolding: self.isHolding, isAnnounced: self.member.session.isAnnounced, rejection: self.link.rejection,
+            stop: self.stop)
+    }
 
     /// Handles an event of the publisher and returns the resulting actions.
     ///
@@ -101,8 +107,7 @@ package struct PublisherStateMachine: Sendable {
             return self.disconnected(disconnection, at: moment).joined
         }
         var actions: [Action] = []
-        if let step = self.device.clock.didRead(monotonic: device.now, wall: device.wall) {
-            self.device.ages.clockStepped(by: step)
+        if let step = self.device.clockStep(at: device) {
             self.capture?.clockStepped()
             actions += self.withAll(at: moment) { $0.clockStepped(by: step, $1) }
         }
@@ -112,7 +117,7 @@ package struct PublisherStateMachine: Sendable {
             actions += self.happened(event, now: moment)
         }
         actions += self.timersFired(at: moment)
-        self.releaseIfDue(at: moment)
+        if self.hold.takeRelease(now: moment.now) { self.changeAll { $0.release() } }
         actions += self.progress(at: moment)
         actions += self.sending.answers(
             self.table, isConnected: self.member.session.isAnnounced, now: moment.now)
@@ -123,7 +128,7 @@ package struct PublisherStateMachine: Sendable {
         switch event {
         case .transport(let event): return self.happened(event, at: moment)
         case .battery(let percent):
-            self.device.battery = percent
+            self.device.batteryRead(percent)
             return self.withAll(at: moment) { $0.batteryRead(percent, $1) }
         case .log(let id, let event):
             guard !self.table.isTracked(id) else { return self.with(id, at: moment) { $0.happened(event, $1) } }
@@ -140,7 +145,8 @@ package struct PublisherStateMachine: Sendable {
     func context(at moment: Moment) -> TrackableContext {
         TrackableContext(
             moment: moment, session: self.member.session, connectionRejection: self.link.rejection,
-            isHolding: self.isHolding, isFixRequested: !self.reports.isEmpty, unsentEvents: self.table.unsentEvents,
+            isHolding: self.isHolding, isFixRequested: !self.fixRequests.isEmpty,
+            unsentEvents: self.table.unsentEvents,
             batchesAhead: max(1, Self.batchesAhead / max(1, self.table.tracked.count)),
             configurationBox: self._configuration, captureBox: self._capture)
     }
@@ -208,14 +214,14 @@ package struct PublisherStateMachine: Sendable {
             case .withdraw: actions.append(self.withdraw(id))
             case .announceSoon: self.announceSoon(id, at: moment)
             case .cancelAnnouncement: self.member.cancelAnnouncement(on: id)
-            case .subscribe: actions.append(self.subscribe(self.filters(of: id), .adding(id)))
+            case .subscribe: actions.append(self.subscribe(self.configuration.filters(of: id), .adding(id)))
             case .subscribeToCommands: actions += self.subscribeToCommands(of: [id])
             case .ignoreAnswers(let publication):
                 self.member.withdrawRequests { $0 == .trackable(id, publication) }
             case .log(let action): actions.append(.log(id, action))
             case .action(let action): actions.append(action)
             case .updateSensorResolution: actions += self.updateSensorResolution()
-            case .release: self.deferral.isReleaseDue = true
+            case .release: self.hold.release()
             case .acknowledged(let count):
                 self.sending.acknowledged(batch: count, of: id, at: moment.wall)
             case .safe(let stream, let seqs): self.sending.areSafe(seqs, of: stream)
@@ -230,16 +236,16 @@ package struct PublisherStateMachine: Sendable {
     /// The sensor resolution is the configured constant, or else the finest of all trackables. While a caller waits for
     /// a fix, its interval is at most one second.
     mutating func updateSensorResolution() -> [Action] {
-        // A constant sensor resolution depends on no trackable.
-        let constant = self.configuration.sensorResolution
-        if constant != nil, self.reports.isEmpty, self.device.sensor == constant { return [] }
-        let finest = SensorResolution.finest(
-            of: self.table.all.filter { $0.failure == nil }.map(\.resolution.damper.current),
-            default: self.configuration.defaultResolution, constant: constant)
-        let next = self.reports.isEmpty ? finest : finest.atOnce
-        guard next != self.device.sensor else { return [] }
-        self.device.sensor = next
-        return [.useSensorResolution(next)]
+        let (configuration, table) = (self._configuration, self.table)
+        let isAtOnce = !self.fixRequests.isEmpty
+        let next = self.device.requestSensor(constant: configuration.wrappedValue.sensorResolution, isAtOnce: isAtOnce)
+        {
+            SensorResolution.finest(
+                of: table.all.filter { $0.failure == nil }.map(\.resolution.damper.current),
+                default: configuration.wrappedValue.defaultResolution,
+                constant: configuration.wrappedValue.sensorResolution)
+        }
+        return next.map { [.useSensorResolution($0)] } ?? []
     }
 
     // MARK: - Source
@@ -254,7 +260,7 @@ package struct PublisherStateMachine: Sendable {
             )
             return [.fixRefused(error)]
         }
-        self.device.ages.moved(fix, wall: device.wall)
+        self.device.moved(fix, wall: device.wall)
         let (accepted, refusal) = fix.withoutRefusedMembers
         let raw = WireLimits.allows(raw.time) ? raw.withoutRefusedMembers.fix : nil
         let refused: [Action] = refusal.map { [.extraLeftOut($0)] } ?? []
@@ -263,26 +269,25 @@ package struct PublisherStateMachine: Sendable {
 
     /// Applies the settings of the capture to a fix of the source, and records the fix for every tracked trackable.
     private mutating func captured(_ fix: Location, raw: Location?, at moment: Moment) -> [Action] {
-        var fix = fix
-        if fix.batteryLevel == nil, let battery = self.device.battery { fix.batteryLevel = battery / 100 }
+        let fix = self.device.withBattery(fix)
         let thinning = self.thinning
         self.capture?.filter.resolution = thinning
         guard let outcome = self.capture?.moved(fix, at: moment) else {
-            self.recorded(fix, at: moment)
-            self.changeAll { $0.moved(to: fix) }
-            return self.withAll(at: moment) { $0.captured(fix, shown: fix, raw: raw, $1) } + self.reported()
+            self.hold.recorded(fix, now: moment.now)
+            self.changeAll { $0.position.moved(to: fix) }
+            return self.withAll(at: moment) { $0.captured(fix, shown: fix, raw: raw, $1) } + self.endReports()
         }
-        self.changeAll { $0.examined(outcome) }
+        self.changeAll { $0.position.examined(outcome) }
         // The clock may be set by the fix.
         let trusted = self.trusted(moment)
-        if let point = outcome.point { self.recorded(point, at: trusted) }
+        if let point = outcome.point { self.hold.recorded(point, now: trusted.now) }
         let actions = self.recordEvents(outcome.happenings, at: trusted)
         guard let shown = outcome.shown else { return actions }
         let visible = self.capture?.isPaused == true ? nil : raw.flatMap { self.capture?.zones.hidden($0) }
         // A fix that a caller waits for is recorded whatever the filter decides.
-        let point = outcome.point ?? (self.reports.isEmpty ? nil : shown)
+        let point = outcome.point ?? (self.fixRequests.isEmpty ? nil : shown)
         return actions + self.withAll(at: trusted) { $0.captured(point, shown: shown, raw: visible, $1) }
-            + self.reported()
+            + self.endReports()
     }
 
     /// The resolution by which the capture drops surplus fixes of a source that cannot be slowed down; `nil` uses every
@@ -294,7 +299,7 @@ package struct PublisherStateMachine: Sendable {
 
     /// Records events that the capture produced, such as the begin of a pause, for every tracked trackable.
     mutating func recordEvents(_ happenings: [Happening], at moment: Moment) -> [Action] {
-        if !happenings.isEmpty { self.deferral.isReleaseDue = true }
+        if !happenings.isEmpty { self.hold.release() }
         return happenings.flatMap { happening in
             self.withAll(at: moment) { $0.recordEvent(happening.kind, happening.detail, $1) }
         }
@@ -314,33 +319,17 @@ package struct PublisherStateMachine: Sendable {
         for timer in self.timers.popExpired(now: moment.now) {
             switch timer {
             case .trackable(let id): actions += self.with(id, at: moment) { $0.timerFired($1) }
-            case .report: actions += self.reportFailed()
+            case .report: actions += self.endReports(FixRequests.timedOut)
             case .leave: actions += self.leave()
             }
         }
         return actions
     }
 
-    /// Handles that a fix was recorded for every trackable. If the device has moved far enough, deferred sending is
-    /// due.
-    private mutating func recorded(_ point: Location, at moment: Moment) {
-        if self.deferral.rule?.recorded(point, now: moment.now) == true { self.deferral.isReleaseDue = true }
-    }
-
-    /// Releases everything that was recorded so far for sending, if the deferral of sending is over.
-    private mutating func releaseIfDue(at moment: Moment) {
-        if self.deferral.rule?.timerFired(now: moment.now) == true { self.deferral.isReleaseDue = true }
-        guard self.deferral.isReleaseDue else { return }
-        self.deferral.isReleaseDue = false
-        guard self.deferral.rule != nil else { return }
-        self.deferral.rule?.release()
-        self.changeAll { $0.release() }
-    }
-
     /// Publishes the messages that are due, and updates the timers of the trackables that changed.
     private mutating func progress(at moment: Moment) -> [Action] {
         var actions: [Action] = []
-        let concerned = self.table.concerned(by: self.conditions, isDeferring: self.deferral.rule != nil)
+        let concerned = self.table.concerned(by: self.conditions, isDeferring: self.hold.isDeferring)
         for id in concerned.tracked { actions += self.with(id, at: moment) { $0.advance($1) } }
         for id in concerned.tracked where self.table.unsentEvents > 0 {
             actions += self.with(id, at: moment) { $0.publishEvents($1) }
@@ -365,37 +354,33 @@ package struct PublisherStateMachine: Sendable {
 
     private mutating func stop(by deadline: MonotonicTime?, at moment: Moment) -> [Action] {
         let events = self.stop == nil ? self.recordLifecycle(.stopping, of: self.table.tracked, at: moment) : []
-        self.deferral.isReleaseDue = true
+        self.hold.release()
         self.stop = .finishing(by: deadline)
         self.timers.keep(.leave, at: deadline)
         // A rejected trackable is tried once more, now; when it is rejected again, it is given up.
         let context = self.context(at: moment)
         self.changeAll { $0.stop(context) }
         let actions = self.withAll(at: moment) { $0.retry($1) }
-        self.link.rejection = nil
+        self.link.stopped()
         return events + actions + self.tryNow()
     }
 
     private mutating func leaveIfDone(at moment: Moment) -> [Action] {
         guard case .finishing = self.stop else { return [] }
         // Records that the live lane does not bring are sent after it.
-        let actions = self.isReadyForFix && !self.areRecordsOut ? self.sendRecords(all: true, at: moment) : []
-        return actions + (self.isReadyToLeave ? self.leave() : [])
+        let actions =
+            self.readiness.isReadyForFix && !self.readiness.areRecordsOut
+            ? self.sendRecords(all: true, at: moment) : []
+        return actions + (self.readiness.isReadyToLeave ? self.leave() : [])
     }
 
     /// Publishes the orderly goodbye, presences first, and closes the connection.
     private mutating func leave() -> [Action] {
         guard self.stop != .closing else { return [] }
-        let isLimited = self.stop != .finishing(by: nil)
         // The goodbye gets one more second after a time limit.
         let patience: Duration = if case .finishing(by: .some) = self.stop { .seconds(1) } else { .seconds(5) }
+        var actions = self.readiness.givenUp.map { Action.givenUp($0.id, $0.reason) }
         self.stop = .closing
-        var actions: [Action] = self.table.all.compactMap { trackable in
-            // With a time limit, the end may come before the broker rejected anything of the trackable.
-            let isComplete = trackable.failure != nil || (isLimited && trackable.isSent)
-            let rejection = trackable.status.rejection?.error ?? (isComplete ? nil : self.link.rejection)
-            return rejection.map { .givenUp(trackable.id, $0) }
-        }
         if self.member.session.isAnnounced {
             let own = self.table.all.filter { $0.failure == nil && $0.status.since != nil }.map(\.id)
             for id in own { actions.append(self.withdraw(id)) }

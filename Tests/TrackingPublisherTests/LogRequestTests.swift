@@ -258,7 +258,7 @@ struct LogRequestTests {
         let stream = try #require(talk.log.keys.first)
         talk.isDiskFull = true
         #expect(try talk.putBack(1, in: stream) == ["answer spoolFailed"])
-        #expect(talk.machine.isReadyForFix, "nothing is waited for")
+        #expect(talk.machine.readiness.isReadyForFix, "nothing is waited for")
         talk.isDiskFull = false
         #expect(try talk.fix(at: 30).last == "van: update 3")
         let record = SpoolRecord(seq: 1, time: UnixTime(1000), kind: .trip, payload: [1])

@@ -269,7 +269,7 @@ import TrackingCore
         var talk = try self.commanding()
         #expect(talk.receive("tracking/van/command", self.start) == ["START_TRIP on van, answer to -"])
         #expect(talk.receive("tracking/van/command", self.start) == [])
-        let gate = CommandGate(keeping: talk.kept[PublisherStateMachine.commandsKey])
+        let gate = CommandGate(keeping: talk.kept[CommandIntake.key])
         var next = gate
         let command = try CommandCodec.decode(Array(self.start.utf8))
         #expect(next.consider(command, now: UnixTime(1000)) == .seen)

@@ -67,7 +67,7 @@ struct PublisherConversation {
         _ = talk.echoed()
         _ = talk.acked()
         _ = talk.wait(.seconds(2)) + talk.acked()
-        #expect(talk.machine.isReadyForFix)
+        #expect(talk.machine.readiness.isReadyForFix)
         return talk
     }
 

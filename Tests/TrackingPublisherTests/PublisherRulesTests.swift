@@ -219,7 +219,7 @@ import TrackingCore
         _ = talk.connect(0)
         _ = talk.granted()
         _ = talk.acked(refusing: ["tracking/bike"])
-        #expect(talk.machine.isReadyForFix)
+        #expect(talk.machine.readiness.isReadyForFix)
         _ = talk.happened(.stop(by: nil))
         _ = talk.granted()
         let end = talk.acked(refusing: ["tracking/bike"])
@@ -230,20 +230,20 @@ import TrackingCore
     @Test func aRefusalOfEverythingLetsARecordingGoOnToItsEnd() throws {
         var talk = try PublisherConversation.online()
         _ = try talk.fix(at: 20)
-        #expect(!talk.machine.isReadyForNextFix)
+        #expect(!talk.machine.readiness.isReadyForNextFix)
         _ = talk.acked(refusing: ["tracking/van"])
-        #expect(talk.machine.isReadyForNextFix && !talk.machine.isReadyForFix)
+        #expect(talk.machine.readiness.isReadyForNextFix && !talk.machine.readiness.isReadyForFix)
     }
 
     @Test func aDeviceThatIsRefusedIsTriedOnceMoreAtTheEndAndGivenUp() throws {
         var talk = try PublisherConversation([try PublisherConversation.van()])
         _ = try talk.fix(at: 0)
-        #expect(!talk.machine.isReadyForNextFix)
+        #expect(!talk.machine.readiness.isReadyForNextFix)
         // Another address is tried at once: nothing is decided yet.
         _ = talk.turnedAway(retry: .zero)
-        #expect(!talk.machine.isReadyForNextFix)
+        #expect(!talk.machine.readiness.isReadyForNextFix)
         _ = talk.turnedAway()
-        #expect(talk.machine.isReadyForNextFix)
+        #expect(talk.machine.readiness.isReadyForNextFix)
         let asked = talk.happened(.stop(by: nil))
         #expect(asked.contains("try now") && !asked.contains("close"))
         let end = talk.turnedAway()
@@ -326,7 +326,7 @@ import TrackingCore
         _ = talk.connect(0)
         let refusal = TrackingError(.refused, "topic filter invalid", reasonCode: 0x8F)
         #expect(talk.granted(refusing: refusal).contains("van is FAILED (refused)"))
-        #expect(talk.machine.hasFailed)
+        #expect(talk.machine.readiness.hasFailed)
         #expect(!talk.wait(.seconds(600)).contains { $0.hasPrefix("subscribe") })
     }
 }

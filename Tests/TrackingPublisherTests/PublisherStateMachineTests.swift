@@ -83,7 +83,7 @@ import TrackingCore
             talk.granted().filter { !$0.hasPrefix("tell") && !$0.hasPrefix("sensor") } == [
                 "van is FAILED (takenOver)", "close",
             ])
-        #expect(talk.machine.hasFailed)
+        #expect(talk.machine.readiness.hasFailed)
     }
 
     // MARK: - Who asks

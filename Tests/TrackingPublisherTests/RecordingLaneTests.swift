@@ -26,7 +26,7 @@ struct RecordingLaneTests {
         var talk = try PublisherConversation.online()
         talk.isDiskBusy = true
         #expect(try talk.fix(at: 20) == ["fix 2 sent"])
-        #expect(!talk.machine.isReadyForFix)
+        #expect(!talk.machine.readiness.isReadyForFix)
         #expect(talk.written() == ["van: update 2"])
     }
 
@@ -136,7 +136,7 @@ struct RecordingLaneTests {
         _ = try talk.fix(at: 30)
         #expect(self.left(talk) == [3, 4, 5])  // 5 is the collision
         _ = talk.happened(.stop(by: nil))
-        #expect(!talk.machine.isClosed && talk.machine.hasFailed)
+        #expect(!talk.machine.isClosed && talk.machine.readiness.hasFailed)
         let said = talk.acked() + talk.acked()
         #expect(said.last == "close")
         #expect(self.left(talk).isEmpty)

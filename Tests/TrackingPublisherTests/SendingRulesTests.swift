@@ -176,12 +176,12 @@ struct SendingRulesTests {
 
     @Test func aRecordingIsReadOnWhileSendingWaits() throws {
         var talk = try self.deferred()
-        #expect(talk.machine.isReadyForFix)
+        #expect(talk.machine.readiness.isReadyForFix)
         _ = try talk.fix(at: 20, metres: 10)
-        #expect(talk.machine.isReadyForFix)
+        #expect(talk.machine.readiness.isReadyForFix)
         talk.isDiskBusy = true
         _ = try talk.fix(at: 30, metres: 20)
-        #expect(!talk.machine.isReadyForFix)
+        #expect(!talk.machine.readiness.isReadyForFix)
     }
 
     // MARK: - No live lane

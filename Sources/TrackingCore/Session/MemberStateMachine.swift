@@ -144,8 +144,8 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
         return self.requests.removeAll().compactMap { if case .role(let purpose) = $0 { purpose } else { nil } }
     }
 
-    /// Handles that the broker answered the last subscription of a connection. By then, all retained messages were
-    /// received.
+    /// Handles that the broker answered the last subscription of a connection. All messages that the broker retains for
+    /// the subscribed topics were received by then.
     ///
     /// - Returns: The commands that publish the client's liveness, or an error if another program uses the client id.
     ///   After the commands, the owner publishes its presences and requests and calls ``clearAgain()``.

@@ -95,7 +95,8 @@ struct DormantTrackable: Sendable {
         let event = TrackingEvent(
             id: UUIDText.random(using: &self.random), stream: stream, seq: seq, time: time, kind: .command,
             detail: detail)
-        let append = Output.log(.append(stream, event.record))
+        let record = RecordDraft.Content.event(event).record(at: time, seq: seq)
+        let append = Output.log(.append(stream, record))
         return isAnnounced ? [.publish(.event(id), MessageCodec.encode(event), .other), append] : [append]
     }
 
@@ -125,6 +126,6 @@ struct DormantTrackable: Sendable {
     mutating func endDeparture(of id: TrackableID) -> [Output] {
         guard self.departure != nil else { return [] }
         self.departure = nil
-        return [.log(.keep(StoredValues.Key.departure.of(id), nil))]
+        return [StoredValues.Key.departure.keep(nil, of: id)]
     }
 }

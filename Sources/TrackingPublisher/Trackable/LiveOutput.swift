@@ -12,8 +12,18 @@ struct LiveOutput: Sendable {
     private let rawStream: StreamID
     private var lastRawSeq: UInt64 = 0
 
-    /// Makes the queues of filtered and raw updates for a trackable of which nothing was published yet.
-    init(filter: LocationFilter, rawStream: StreamID, configuration: PublisherConfiguration) {
+    /// Makes the queues of a trackable of which nothing was published yet.
+    ///
+    /// - Parameters:
+    ///   - resolution: The resolution of the trackable.
+    ///   - rawStream: The name of the stream of raw positions.
+    init(
+        of trackable: Trackable, _ resolution: TrackableResolution, rawStream: StreamID,
+        _ configuration: PublisherConfiguration
+    ) {
+        var filter = LocationFilter(
+            resolution: resolution.funnel.current, rule: trackable.filter, maximumSilence: trackable.maximumSilence)
+        filter.ownInterval = resolution.funnel.own.desiredInterval
         self.lane = LiveLane(filter: filter)
         self.rawStream = rawStream
         self.raw = configuration.sendsRawLocations && configuration.sendsLive ? LiveLane(filter: filter) : nil

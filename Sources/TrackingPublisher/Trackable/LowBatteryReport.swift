@@ -25,13 +25,20 @@ struct LowBatteryReport: Sendable {
 
     /// Handles a reading of the battery.
     ///
-    /// - Parameter percent: The charge, 0…100.
-    /// - Returns: `isCrossing` is `true` if the charge fell below the threshold. `isChanged` is `true` if the log must
-    ///   store the new state of detection.
-    mutating func read(_ percent: Double) -> (isCrossing: Bool, isChanged: Bool) {
+    /// - Parameters:
+    ///   - percent: The charge, 0…100; `nil` is unknown.
+    ///   - id: The name of the trackable.
+    /// - Returns: The outputs that store a new state of detection in the log, together with the event. `detail` is the
+    ///   detail of the event to record; `nil` unless the charge fell below the threshold.
+    mutating func read(
+        _ percent: Double?, of id: TrackableID
+    ) -> (outputs: [TrackableStateMachine.Output], detail: [String: TrackingEvent.DetailValue]?) {
+        guard let percent else { return ([], nil) }
         let isCrossing = self.detector?.read(percent) == true
-        defer { self.stored = self.detector?.kept }
-        return (isCrossing, self.stored != self.detector?.kept)
+        let isChanged = self.stored != self.detector?.kept
+        self.stored = self.detector?.kept
+        let outputs = isChanged ? [StoredValues.Key.lowBattery.keep(self.stored, of: id)] : []
+        return (outputs, isCrossing ? ["percent": .number(LowBatteryDetector.rounded(percent))] : nil)
     }
 
     /// Returns a detector with the trackable's own threshold, or else the device's detector.

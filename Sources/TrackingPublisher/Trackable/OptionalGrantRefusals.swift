@@ -21,15 +21,15 @@ struct OptionalGrantRefusals: Hashable, Sendable {
     /// Handles the broker's answer to the use of an optional permission.
     ///
     /// A refused permission is tried again after waits that grow to 15 minutes.
-    mutating func answered(_ grant: Grant, isRefused: Bool, now: MonotonicTime) {
+    ///
+    /// - Returns: `true` if the broker refuses the permission, and had not refused it before.
+    mutating func answered(_ grant: Grant, isRefused: Bool, now: MonotonicTime) -> Bool {
         guard isRefused else {
-            guard self.grants.remove(grant) != nil, self.grants.isEmpty else { return }
-            self = OptionalGrantRefusals()
-            return
+            if self.grants.remove(grant) != nil, self.grants.isEmpty { self = OptionalGrantRefusals() }
+            return false
         }
-        self.grants.insert(grant)
-        guard self.retryAt == nil else { return }
-        self.retryAt = now.advanced(by: self.backoff.next())
+        if self.retryAt == nil { self.retryAt = now.advanced(by: self.backoff.next()) }
+        return self.grants.insert(grant).inserted
     }
 
     /// Begins the next attempt to use the refused permissions.

@@ -17,6 +17,11 @@ struct StoredValues: Hashable, Sendable {
 
         /// Returns the name under which the log stores this value of a trackable.
         func of(_ id: TrackableID) -> String { self.rawValue + id.topicLevel }
+
+        /// Returns the output that stores this value of a trackable in the log; `nil` deletes the value.
+        func keep(_ value: [UInt8]?, of id: TrackableID) -> TrackableStateMachine.Output {
+            .log(.keep(self.of(id), value))
+        }
     }
 
     /// The encoded trip that had not ended when the program or the tracking ended.

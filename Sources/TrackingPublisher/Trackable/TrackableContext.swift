@@ -54,8 +54,10 @@ struct TrackableContext: Sendable {
     /// Returns an earlier position as the configured privacy zones allow it to be published; `nil` if they hide it.
     func shown(_ location: Location) -> Location? { self.configuration.shown(location) }
 
-    /// Returns `true` if the configured privacy zones hide a place, such as a destination.
-    func hides(_ place: Coordinate) -> Bool { self.configuration.capture?.zones.hides(place) ?? false }
+    /// Returns a place, such as a destination; `nil` if the configured privacy zones hide it.
+    func shown(_ place: Coordinate) -> Coordinate? {
+        self.configuration.capture?.zones.hides(place) == true ? nil : place
+    }
 
     /// Returns a trip whose first and last position are as the configured privacy zones allow; a hidden position is
     /// removed.

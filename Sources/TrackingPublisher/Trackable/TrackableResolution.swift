@@ -8,10 +8,10 @@ struct TrackableResolution: Sendable {
     private(set) var damper: ResolutionDamper
     /// Decides whether the trackable is near its destination.
     var proximity: ProximityStateMachine
-    /// Decides which remaining distance and time to the destination are published, and when.
-    var approach = ApproachStateMachine()
+    /// Decides which remaining way to the destination is published.
+    private var approach = ApproachStateMachine()
     /// The time at which a waiting change takes effect or may be published; `nil` if no change waits.
-    var deadline: MonotonicTime?
+    private(set) var deadline: MonotonicTime?
     /// The resolution that was published last on this connection; `nil` if it must be published again.
     private var published: ResolutionInForce?
     /// The resolution that was delivered last to the caller.
@@ -26,12 +26,58 @@ struct TrackableResolution: Sendable {
     static let maximumUnacknowledged = 32
 
     /// Makes the resolution of a trackable, which was not published yet.
-    init(_ funnel: ResolutionStateMachine, of trackable: Trackable) {
+    ///
+    /// - Parameter battery: The charge of the battery in percent; `nil` is unknown.
+    init(
+        of trackable: Trackable, policy: any ResolutionPolicy, _ configuration: PublisherConfiguration, battery: Double?
+    ) {
+        var funnel = ResolutionStateMachine(
+            policy: policy, constraints: trackable.constraints, floor: trackable.floor ?? configuration.floor,
+            ceiling: trackable.ceiling ?? configuration.ceiling, default: configuration.defaultResolution)
+        _ = funnel.changed(.batteryRead(percent: battery))
         self.funnel = funnel
         self.damper = ResolutionDamper(funnel.current)
         self.proximity = ProximityStateMachine(
             destination: trackable.destination, threshold: trackable.constraints?.proximityThreshold)
     }
+
+    /// Uses the changed destination and threshold of the trackable.
+    ///
+    /// - Returns: The resulting changes of nearness.
+    mutating func trackableChanged(_ trackable: Trackable) -> [ConditionChange] {
+        let near = [
+            self.proximity.destinationChanged(trackable.destination),
+            self.proximity.thresholdChanged(trackable.constraints?.proximityThreshold),
+        ]
+        return near.compactMap { $0 }.map { .nearChanged($0) }
+    }
+
+    /// Updates the way to the destination after a position was published or the destination changed.
+    ///
+    /// - Parameters:
+    ///   - destination: The destination as it may be published; `nil` for none.
+    ///   - position: The last published position, which is all that subscribers can see of the trackable.
+    mutating func updateApproach(to destination: Coordinate?, from position: Coordinate?, now: MonotonicTime) {
+        let approach = destination.map {
+            Approach(destination: $0, from: position, speed: self.proximity.metersPerSecond)
+        }
+        self.approach.updated(approach, now: now)
+    }
+
+    /// Returns the resolution in force and its reasons, as subscribers receive them.
+    ///
+    /// - Parameters:
+    ///   - state: The state of the trackable that the caller received last.
+    ///   - maximumSilence: The longest time between two updates; zero if subscribers cannot expect regular updates.
+    func inForce(of trackable: Trackable, state: PublisherState, maximumSilence: Duration) -> ResolutionInForce {
+        ResolutionInForce(
+            resolution: self.damper.current, isNear: self.funnel.conditions.isNear,
+            subscribers: self.funnel.conditions.subscribers, isLowBattery: self.funnel.isLowBattery, state: state,
+            filter: trackable.filter, maximumSilence: maximumSilence, approach: self.approach.current)
+    }
+
+    /// Handles that the trackable failed: no change is awaited any more.
+    mutating func failed() { self.deadline = nil }
 
     /// Applies changes of conditions, such as requests or the battery, as one change.
     ///

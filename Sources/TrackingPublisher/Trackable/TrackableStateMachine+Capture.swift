@@ -4,12 +4,6 @@ import TrackingCore
 extension TrackableStateMachine {
     // MARK: - Fixes
 
-    /// Updates the positions for events after the capture examined a fix.
-    mutating func examined(_ outcome: CaptureStateMachine.Outcome) { self.position.places.saw(outcome) }
-
-    /// Updates the positions for events after a fix, if no capture is configured.
-    mutating func moved(to fix: Location) { self.position.places.moved(to: fix) }
-
     /// Processes a fix: records it, and updates the trip, the live updates and the nearness to the destination.
     ///
     /// - Parameters:
@@ -31,15 +25,9 @@ extension TrackableStateMachine {
         if let raw { self.live.capturedRaw(raw, now: context.now, wallClock: wall) }
         guard let point else { return outputs }
         let location = self.named(point)
-        let payload = LocationCodec.encodeFeature(location, inheriting: location.stream)
-        outputs.append(
-            self.append(
-                SpoolRecord(
-                    seq: self.backlog.lastSeq, time: location.time, kind: .point, tripID: location.tripID,
-                    payload: payload)))
+        outputs.append(self.append(.point(location), at: location.time))
         outputs += self.travelled(to: location, context)
-        self.position.fix = location
-        self.position.places.recorded(location)
+        self.position.recorded(location)
         guard context.sendsLive else { return outputs + [.action(.captured(self.id, location, .notLive))] }
         let verdict = self.live.lane.captured(
             location, isAsked: context.isFixRequested, now: context.now, wallClock: wall)
@@ -66,7 +54,7 @@ extension TrackableStateMachine {
     /// Makes sure that no position up to and including `watermark` is published again; `nil` applies to every position.
     mutating func forgetPosition(through watermark: Location?) {
         self.live.forget(through: watermark)
-        self.trips.last = nil
+        self.trips.forgetLast()
         self.position.forget(through: watermark)
     }
 
@@ -90,14 +78,8 @@ extension TrackableStateMachine {
 
     /// Records an event if the charge fell below the threshold.
     mutating func reportLowBattery(_ percent: Double?, _ context: TrackableContext) -> [Output] {
-        guard let percent else { return [] }
-        let (isCrossing, isChanged) = self.lowBattery.read(percent)
-        // It goes into the log with its event.
-        let outputs: [Output] =
-            isChanged ? [.log(.keep(StoredValues.Key.lowBattery.of(self.id), self.lowBattery.stored))] : []
-        guard isCrossing else { return outputs }
-        let detail = ["percent": TrackingEvent.DetailValue.number(LowBatteryDetector.rounded(percent))]
-        return outputs + self.recordEvent(.lowBattery, detail, context)
+        let (outputs, detail) = self.lowBattery.read(percent, of: self.id)
+        return outputs + (detail.map { self.recordEvent(.lowBattery, $0, context) } ?? [])
     }
 
     // MARK: - Settings
@@ -106,13 +88,10 @@ extension TrackableStateMachine {
     mutating func change(_ trackable: Trackable, battery: Double?, _ context: TrackableContext) -> [Output] {
         self.trackable = trackable
         self.live.trackableChanged(trackable)
-        let near = [
-            self.resolution.proximity.destinationChanged(trackable.destination),
-            self.resolution.proximity.thresholdChanged(trackable.constraints?.proximityThreshold),
-        ].compactMap { $0 }
+        let near = self.resolution.trackableChanged(trackable)
         self.lowBattery.use(trackable, default: context.configuration.lowBattery)
         let changes: [ConditionChange] =
-            [.constraintsChanged(trackable.constraints)] + self.limits(context) + near.map { .nearChanged($0) }
+            [.constraintsChanged(trackable.constraints)] + self.limits(context) + near
         return self.reportLowBattery(battery, context) + self.reconsider(changes, context)
     }
 
@@ -154,14 +133,16 @@ extension TrackableStateMachine {
     ) -> [Output] {
         let event = self.event(kind, detail, context)
         self.publishLater(event, context)
-        return [.action(.eventRecorded(self.id, event)), self.append(event.record)]
+        return [.action(.eventRecorded(self.id, event)), self.append(.event(event), at: event.time)]
     }
 
     /// Records the answer to a command as an event. With a connection, the event is published at once.
     mutating func recordAnswer(_ detail: [String: JSONValue], _ context: TrackableContext) -> [Output] {
         guard context.isAnnounced else { return self.recordEvent(.command, detail, context) }
         let event = self.event(.command, detail, context)
-        return [.publish(.event(self.id), MessageCodec.encode(event), .other), self.append(event.record)]
+        return [
+            .publish(.event(self.id), MessageCodec.encode(event), .other), self.append(.event(event), at: event.time),
+        ]
     }
 
     /// Makes an event with the next record number and the best known time.
@@ -171,7 +152,7 @@ extension TrackableStateMachine {
         let seq = self.backlog.nextSeq()
         let stamp = context.stamp
         // An event has a place only if positions are published live.
-        let place = context.sendsLive ? self.position.places.place(of: kind) : nil
+        let place = context.sendsLive ? self.position.place(of: kind) : nil
         return TrackingEvent(
             id: UUIDText.random(using: &self.random), stream: self.backlog.stream, seq: seq,
             time: stamp?.time ?? context.moment.wall, kind: kind,
@@ -219,14 +200,13 @@ extension TrackableStateMachine {
     /// If the trip began or ended, an event is recorded too.
     mutating func tripChanged(_ change: TripStateMachine.Change?, _ context: TrackableContext) -> [Output] {
         guard let change else { return [] }
-        let seq = self.backlog.nextSeq()
+        _ = self.backlog.nextSeq()
         let trip = context.shown(change.trip)
-        let record = SpoolRecord(
-            seq: seq, time: trip.end ?? context.moment.wall, kind: .trip, tripID: trip.id,
-            payload: MessageCodec.encode(trip))
-        self.trips.unpublished = trip
-        if trip.state == .ended { self.trips.last = trip }
-        var outputs = [self.append(record), self.storeTrip(context), .action(.tripChanged(self.id, trip))]
+        var outputs = [
+            self.append(.trip(trip), at: trip.end ?? context.moment.wall), self.storeTrip(context),
+            .action(.tripChanged(self.id, trip)),
+        ]
+        self.trips.changed(to: trip)
         if let happening = change.happening {
             outputs.append(.release)
             outputs += self.recordEvent(happening.kind, happening.detail, context)
@@ -236,7 +216,7 @@ extension TrackableStateMachine {
 
     /// Returns the request that stores the trip's state in the log, so that the trip continues after a restart.
     private func storeTrip(_ context: TrackableContext) -> Output {
-        .log(.keep(StoredValues.Key.trip.of(self.id), self.trips.machine.encoded(at: context.moment)))
+        StoredValues.Key.trip.keep(self.trips.machine.encoded(at: context.moment), of: self.id)
     }
 
     /// Adds a recorded point to the present trip. Without a trip, nothing happens.
@@ -250,13 +230,10 @@ extension TrackableStateMachine {
     ///
     /// A trip contains positions. So it is published only if positions are published live.
     mutating func publishTrip(_ context: TrackableContext) -> [Output] {
-        guard context.sendsLive, context.isAnnounced, self.status.isSending, let trip = self.trips.unpublished,
-            self.backlog.mayPublish(trip.stream, trip.seq)
-        else { return [] }
-        let shown = context.shown(trip)
-        self.trips.unpublished = nil
-        self.trips.published = shown
-        return [.publish(.trip(self.id), MessageCodec.encode(shown), .other)]
+        guard context.sendsLive, context.isAnnounced, self.status.isSending else { return [] }
+        let backlog = self.backlog
+        let trip = self.trips.takeUnpublished(where: { backlog.mayPublish($0.stream, $0.seq) }, context.shown)
+        return trip.map { [.publish(.trip(self.id), MessageCodec.encode($0), .other)] } ?? []
     }
 
     /// Handles the trip's deadline: the trip ends, or its changed state is recorded, without a new fix.
@@ -269,18 +246,12 @@ extension TrackableStateMachine {
     ///
     /// - Parameter areMore: `true` if the zones hide more than before.
     mutating func hideTrip(areMore: Bool, _ context: TrackableContext) -> [Output] {
-        guard let trip = self.trips.newest(at: context.moment) else {
-            return areMore ? [.clear(.trip(self.id))] : []
+        let isClaimed = self.status.since != nil
+        switch self.trips.hide(areMore: areMore, isClaimed: isClaimed, at: context.moment, context.shown) {
+        case .remains: return []
+        case .clear: return [.clear(.trip(self.id))]
+        case .publish: return self.publishTrip(context)
         }
-        let shown = context.shown(trip)
-        // The retained version is up to a minute old, or of an earlier run.
-        let isOutdated = self.trips.published.map { context.shown($0) != $0 } ?? areMore
-        guard isOutdated || shown != trip else { return [] }
-        if self.trips.last == trip { self.trips.last = shown }
-        let isPending = self.trips.unpublished != nil
-        self.trips.unpublished = self.trips.unpublished ?? trip
-        if self.status.since == nil { return [.clear(.trip(self.id))] }
-        return isPending ? [] : self.publishTrip(context)
     }
 
     // MARK: - Resolution
@@ -304,10 +275,12 @@ extension TrackableStateMachine {
     /// the receiver's resolution.
     mutating func publishResolution(_ context: TrackableContext) -> [Output] {
         guard self.failure == nil else {
-            self.resolution.deadline = nil
+            self.resolution.failed()
             return [.updateSensorResolution]
         }
-        self.resolution.approach.updated(self.approach(context), now: context.now)
+        let destination = context.sendsLive ? self.trackable.destination.flatMap(context.shown) : nil
+        let position = self.live.lane.last?.location.coordinate
+        self.resolution.updateApproach(to: destination, from: position, now: context.now)
         var outputs: [Output] = [.updateSensorResolution]
         let inForce = self.inForce(context.configuration)
         let isSending = context.isAnnounced && self.status.isSending
@@ -323,28 +296,14 @@ extension TrackableStateMachine {
         // Subscribers can expect regular updates only if positions are published live, without a request, and
         // repeatedly.
         let isRepeated = configuration.sendsLive && configuration.sendsByItself && self.trackable.isRepeated
-        let (funnel, damper) = (self.resolution.funnel, self.resolution.damper)
-        return ResolutionInForce(
-            resolution: damper.current, isNear: funnel.conditions.isNear, subscribers: funnel.conditions.subscribers,
-            isLowBattery: funnel.isLowBattery, state: self.status.reported.state, filter: self.trackable.filter,
-            maximumSilence: isRepeated ? self.live.lane.filter.effectiveMaximumSilence : .zero,
-            approach: self.resolution.approach.current)
+        return self.resolution.inForce(
+            of: self.trackable, state: self.status.reported.state,
+            maximumSilence: isRepeated ? self.live.lane.filter.effectiveMaximumSilence : .zero)
     }
 
     /// Publishes the resolution in force again if the way to the destination changed with a published position.
     mutating func publishApproach(_ context: TrackableContext) -> [Output] {
         self.trackable.destination == nil ? [] : self.publishResolution(context)
-    }
-
-    /// Returns the way from the last published position to the destination, which is all that subscribers can see of
-    /// the trackable. `nil` without a destination, if a privacy zone hides it, and if positions are not published live.
-    private func approach(_ context: TrackableContext) -> Approach? {
-        guard context.sendsLive, let destination = self.trackable.destination, !context.hides(destination) else {
-            return nil
-        }
-        let position = self.live.lane.last?.location.coordinate
-        return Approach(
-            destination: destination, from: position, speed: self.resolution.proximity.arrivalMetersPerSecond)
     }
 
     /// Handles the broker's answer to the use of an optional permission.
@@ -353,9 +312,8 @@ extension TrackableStateMachine {
     mutating func grantAnswered(
         _ grant: OptionalGrantRefusals.Grant, _ refusal: TrackingError?, _ context: TrackableContext
     ) -> [Output] {
-        let isKnown = self.optionalGrants.grants.contains(grant)
-        self.optionalGrants.answered(grant, isRefused: refusal != nil, now: context.now)
-        guard let refusal, grant == .commands, !isKnown else { return [] }
+        let isNew = self.optionalGrants.answered(grant, isRefused: refusal != nil, now: context.now)
+        guard let refusal, grant == .commands, isNew else { return [] }
         return [.action(.commandsRefused(self.id, refusal))]
     }
 
@@ -408,12 +366,5 @@ extension TrackableStateMachine {
     /// Drops the requests of a client and recomputes the resolution.
     mutating func dropRequests(of client: ClientID, _ context: TrackableContext) -> [Output] {
         self.reconsider(self.requests.drop(client).map { .requestDropped($0) }, context)
-    }
-}
-
-extension TrackingEvent {
-    /// The event as a record for the log.
-    var record: SpoolRecord {
-        SpoolRecord(seq: self.seq, time: self.time, kind: .event, payload: MessageCodec.encode(self))
     }
 }

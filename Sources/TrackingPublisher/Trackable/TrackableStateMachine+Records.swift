@@ -77,8 +77,11 @@ extension TrackableStateMachine {
         return self.askSpool(context) { $0.appended(seqs, of: stream, now: context.now) }
     }
 
-    /// Returns the request that appends a record to the log. The record is published after it was written.
-    mutating func append(_ record: SpoolRecord) -> Output { .log(.append(self.backlog.stream, record, mark: nil)) }
+    /// Returns the request that appends the record with the last assigned number to the log. The record is published
+    /// after it was written.
+    func append(_ content: RecordDraft.Content, at time: UnixTime) -> Output {
+        .log(.append(self.backlog.stream, content.record(at: time, seq: self.backlog.lastSeq), mark: nil))
+    }
 
     /// Returns quarantined records, which were set aside as never acceptable, to the end of the stream under new
     /// numbers.
@@ -281,7 +284,7 @@ extension TrackableStateMachine {
     private mutating func store(_ watermarks: PublishedWatermarks) -> [Output] {
         guard self.stored.watermarks != watermarks.encoded else { return [] }
         self.stored.watermarks = watermarks.encoded
-        return [.log(.keep(StoredValues.Key.watermarks.of(self.id), watermarks.encoded))]
+        return [StoredValues.Key.watermarks.keep(watermarks.encoded, of: self.id)]
     }
 
     /// Handles that ingested records were written to the log.
@@ -304,9 +307,7 @@ extension TrackableStateMachine {
     private mutating func publishNews(_ content: RecordDraft.Content, _ context: TrackableContext) -> [Output] {
         switch content {
         case .point(let location):
-            self.position.fix = location
-            self.position.places.moved(to: location)
-            self.position.places.recorded(location)
+            self.position.ingested(location)
             guard context.sendsLive, self.failure == nil else { return [] }
             _ = self.live.lane.captured(location, now: context.now, wallClock: context.moment.wall)
             return []
@@ -314,8 +315,7 @@ extension TrackableStateMachine {
             self.publishLater(event, context)
             return [.action(.eventRecorded(self.id, event))]
         case .trip(let trip):
-            self.trips.unpublished = trip
-            self.trips.last = trip
+            self.trips.ingested(trip)
             return [.action(.tripChanged(self.id, trip))]
         }
     }
@@ -364,8 +364,8 @@ extension TrackableStateMachine {
         else { return ([], nil) }
         var outputs = self.tripChanged(change, context)
         let ended = self.unsent.take { event, _ in event.kind == .tripEnded }
-        outputs.append(
-            .log(.keep(StoredValues.Key.departure.of(self.id), MessageCodec.encode(context.shown(change.trip)))))
+        let stored = MessageCodec.encode(context.shown(change.trip))
+        outputs.append(StoredValues.Key.departure.keep(stored, of: self.id))
         return (outputs, Departure(trip: change.trip, event: ended.last))
     }
 
@@ -389,8 +389,8 @@ extension TrackableStateMachine {
     /// Continues with the unpublished end of the last trip, after the trackable is tracked again.
     mutating func resume(_ departure: Departure?, _ context: TrackableContext) -> [Output] {
         guard let departure else { return [] }
-        self.trips.unpublished = departure.trip
+        self.trips.resume(departure)
         if let event = departure.event { self.publishLater(event, context) }
-        return [.log(.keep(StoredValues.Key.departure.of(self.id), nil))]
+        return [StoredValues.Key.departure.keep(nil, of: self.id)]
     }
 }

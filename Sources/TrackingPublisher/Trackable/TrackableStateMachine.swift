@@ -7,31 +7,31 @@ import TrackingCore
 /// tracked, ``DormantTrackable`` takes its place. This file has the announcement and the live lane; `+Records` has the
 /// log and the broker's answers about records, and `+Capture` has fixes and conditions.
 struct TrackableStateMachine: Sendable {
-    /// The caller's description.
+    /// The trackable's name and settings, as the caller gave them.
     @Boxed var trackable: Trackable
     /// The status of publishing: announced, rejected or failed, and the state that the caller received last.
     @Boxed var status = PublishingStatus()
-    /// The record numbers, and the records that are not acknowledged yet.
+    /// The numbers of the trackable's records in the log, and the records that are not acknowledged yet.
     @Boxed var backlog: TrackableBacklog
-    /// The live lanes.
+    /// The updates with the trackable's newest positions, filtered and raw.
     @Boxed var live: LiveOutput
-    /// The trips.
+    /// The trips of the trackable, and the version of a trip that is published next.
     @Boxed var trips: TrackableTrips
-    /// The resolution.
+    /// The resolution of the trackable, and the requests and conditions on which it depends.
     @Boxed var resolution: TrackableResolution
-    /// The requests of subscribers.
+    /// The subscribers' requests for a resolution of the trackable.
     @Boxed var requests = ResolutionRequests()
-    /// The last known position.
+    /// The last recorded position of the trackable, and the positions for its events.
     @Boxed var position = LastPosition()
-    /// The values in the log.
+    /// The named values of the trackable that the log stores beside its records.
     @Boxed var stored: StoredValues
-    /// The events that were not published yet.
+    /// The events of the trackable that were not published yet.
     var unsent = UnsentEvents()
-    /// The source of the records.
+    /// The origin of the trackable's records: this device, or another system.
     var feed = Feed.device
-    /// The optional grants that the broker refuses.
+    /// The permissions that the broker refuses and that the trackable can do without.
     var optionalGrants = OptionalGrantRefusals()
-    /// The report of a low battery.
+    /// The detection of a low battery, which is reported as an event of the trackable.
     var lowBattery: LowBatteryReport
     /// `true` if batches of records were released from deferral, but wait until the newest position is published.
     var owesRecords = false
@@ -50,21 +50,13 @@ struct TrackableStateMachine: Sendable {
     ) {
         var random = SplitMix64(seed: seed)
         let configuration = context.configuration
-        var funnel = ResolutionStateMachine(
-            policy: policy, constraints: trackable.constraints, floor: trackable.floor ?? configuration.floor,
-            ceiling: trackable.ceiling ?? configuration.ceiling, default: configuration.defaultResolution)
-        _ = funnel.changed(.batteryRead(percent: battery))
-        let backlog = TrackableBacklog(dormant.log, context, using: &random)
-        var trip = configuration.trips.reseeded(random.next())
-        if let bytes = dormant.stored.trip { try? trip.restore(bytes, at: context.moment) }
-        var filter = LocationFilter(
-            resolution: funnel.current, rule: trackable.filter, maximumSilence: trackable.maximumSilence)
-        filter.ownInterval = funnel.own.desiredInterval
+        let resolution = TrackableResolution(of: trackable, policy: policy, configuration, battery: battery)
         self.trackable = trackable
-        self.backlog = backlog
-        self.live = LiveOutput(filter: filter, rawStream: .random(using: &random), configuration: configuration)
-        self.trips = TrackableTrips(trip)
-        self.resolution = TrackableResolution(funnel, of: trackable)
+        self.resolution = resolution
+        self.backlog = TrackableBacklog(dormant.log, context, using: &random)
+        self.trips = TrackableTrips(
+            configuration.trips, stored: dormant.stored.trip, seed: random.next(), at: context.moment)
+        self.live = LiveOutput(of: trackable, resolution, rawStream: .random(using: &random), configuration)
         self.stored = dormant.stored
         self.lowBattery = LowBatteryReport(
             of: trackable, default: configuration.lowBattery, stored: dormant.stored.lowBattery)
@@ -190,7 +182,7 @@ struct TrackableStateMachine: Sendable {
         ]
         self.resolution.publishAgain()
         self.backlog.spool.publishingAllowed()
-        self.trips.unpublished = self.trips.unpublished ?? self.trips.machine.status(at: context.moment)
+        self.trips.publishAgain(at: context.moment)
         // The state first: no resolution is published that names an old one.
         outputs += self.reportState(reason: nil, context)
         outputs += self.publishResolution(context)
@@ -284,7 +276,7 @@ struct TrackableStateMachine: Sendable {
     ///   - others: The other publishers. Retained messages of another owner are not touched.
     mutating func hide(areMore: Bool, _ others: OtherPublishers, _ context: TrackableContext) -> [Output] {
         self.unsent.hide(context.shown)
-        self.position.fix = self.position.fix.flatMap(context.shown)
+        self.position.hide(context.shown)
         let isOwn = self.failure == nil && (self.status.since != nil || others.owner == nil)
         let lost = self.live.lane.seqsInFlight
         let isUnknown = areMore && self.live.lane.last == nil

@@ -78,17 +78,45 @@ struct TrackableTable: Sendable {
     /// tracked or not known.
     func dormant(_ id: TrackableID) -> DormantTrackable? { self.entries[id]?.dormant }
 
+    /// The number of records in the log of all trackables, tracked and dormant.
+    var recordCount: Int {
+        let tracked = self.all.reduce(0) { $0 + $1.backlog.spool.queued }
+        return self.dormant.reduce(tracked) { $0 + $1.trackable.count }
+    }
+
+    /// Returns the error of a request to track the trackable `id` in place of all others, because records of the others
+    /// are not safe yet; `nil` if all are safe.
+    func unsentError(besides id: TrackableID) -> TrackingError? {
+        let pending = self.all.filter { $0.id != id && $0.backlog.unsafeCount > 0 }
+        guard !pending.isEmpty else { return nil }
+        let count = pending.reduce(0) { $0 + $1.backlog.unsafeCount }
+        let names = pending.map { "'\($0.id)'" }.sorted().joined(separator: ", ")
+        return TrackingError(
+            .unsentPoints,
+            "cannot track '\(id)': \(count) records of \(names) are not sent. Send or clear them first.")
+    }
+
+    /// Returns the state of each tracked trackable for callers, in order of name.
+    func snapshots(_ configuration: PublisherConfiguration, at moment: Moment) -> [PublisherSnapshot.Trackable] {
+        self.all.map { trackable in
+            PublisherSnapshot.Trackable(
+                id: trackable.id, state: trackable.status.reported.state, failure: trackable.failure,
+                resolution: trackable.inForce(configuration), destination: trackable.trackable.destination,
+                trip: trackable.trips.newest(at: moment))
+        }.sorted { $0.id < $1.id }
+    }
+
     /// Returns the records that a recorder has not acknowledged; `nil` if there are none, or no recorder is needed.
     func unrecorded(by recording: SpoolStateMachine.Configuration, at moment: Moment) -> PublisherSnapshot.Unrecorded? {
         guard recording.needsRecorder else { return nil }
-        let tracked = self.all.reduce(0) { $0 + $1.backlog.spool.queued }
-        let dormant = self.dormant.reduce(0) { $0 + $1.trackable.count }
-        guard tracked + dormant > 0 else { return nil }
+        let count = self.recordCount
+        guard count > 0 else { return nil }
+        let areDormant = self.dormant.contains { $0.trackable.count > 0 }
         let since = self.all.compactMap(\.backlog.spool.unrecordedSince).min()
         let wait = since.map { $0.duration(to: moment.now) } ?? .zero
         // A trackable is dormant with records in the log only where no recorder answers.
         return PublisherSnapshot.Unrecorded(
-            count: tracked + dormant, wait: dormant > 0 ? max(wait, RemoteSource.drainPause) : wait,
+            count: count, wait: areDormant ? max(wait, RemoteSource.drainPause) : wait,
             recorders: recording.recorders.sorted())
     }
 

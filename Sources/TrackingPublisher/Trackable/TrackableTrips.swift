@@ -4,15 +4,82 @@ import TrackingCore
 struct TrackableTrips: Sendable {
     /// Decides about the beginning, the progress and the end of trips.
     var machine: TripStateMachine
-    /// The trip that ended last in this run of the program; `nil` if there is none.
-    var last: Trip?
+    /// The trip that ended last, in this run.
+    private var last: Trip?
     /// The newest state of a trip that was not published yet; `nil` if there is none.
-    var unpublished: Trip?
+    private var unpublished: Trip?
     /// The state of a trip that was published last in this run of the program.
-    var published: Trip?
+    private var published: Trip?
 
-    /// Makes the trips of a trackable. None of them counts as published.
-    init(_ machine: TripStateMachine) { self.machine = machine }
+    /// The step that follows after privacy zones changed, for the retained trip of the broker.
+    enum Hiding: Hashable, Sendable {
+        /// The retained trip remains, or a newer state of the trip replaces it soon.
+        case remains
+        /// The trip is to be published again.
+        case publish
+        /// The retained trip is to be cleared.
+        case clear
+    }
+
+    /// Makes trips of which none was published.
+    ///
+    /// - Parameters:
+    ///   - settings: The configured decision about trips.
+    ///   - stored: The encoded trip that had not ended in an earlier run; `nil` for none.
+    ///   - seed: The seed of trip ids.
+    init(_ settings: TripStateMachine, stored: [UInt8]?, seed: UInt64, at moment: Moment) {
+        self.machine = settings.reseeded(seed)
+        if let stored { try? self.machine.restore(stored, at: moment) }
+    }
+
+    /// Handles a new state of a trip: it is to be published.
+    mutating func changed(to trip: Trip) {
+        self.unpublished = trip
+        if trip.state == .ended { self.last = trip }
+    }
+
+    /// Handles a trip of another system: it is to be published.
+    mutating func ingested(_ trip: Trip) { (self.unpublished, self.last) = (trip, trip) }
+
+    /// Makes sure that the unpublished end of the last trip is published, after the trackable is tracked again.
+    mutating func resume(_ departure: Departure) { self.unpublished = departure.trip }
+
+    /// Makes sure that the trip under way is published on a new connection.
+    mutating func publishAgain(at moment: Moment) {
+        self.unpublished = self.unpublished ?? self.machine.status(at: moment)
+    }
+
+    /// Forgets the trip that ended last, because its positions may not be shown any more.
+    mutating func forgetLast() { self.last = nil }
+
+    /// Returns the trip to publish now, as it may be shown, and remembers it as published; `nil` for none.
+    ///
+    /// - Parameter isWritten: Returns `true` if the record of a trip is in the log, so that the trip may be published.
+    mutating func takeUnpublished(where isWritten: (Trip) -> Bool, _ shown: (Trip) -> Trip) -> Trip? {
+        guard let trip = self.unpublished, isWritten(trip) else { return nil }
+        self.unpublished = nil
+        self.published = shown(trip)
+        return self.published
+    }
+
+    /// Decides about the retained trip after the privacy zones changed.
+    ///
+    /// - Parameters:
+    ///   - areMore: `true` if the zones hide more than before.
+    ///   - isClaimed: `true` if this publisher has claimed the trackable, so that it may publish the trip.
+    ///   - shown: Returns a trip as it may be shown.
+    mutating func hide(areMore: Bool, isClaimed: Bool, at moment: Moment, _ shown: (Trip) -> Trip) -> Hiding {
+        guard let trip = self.newest(at: moment) else { return areMore ? .clear : .remains }
+        let visible = shown(trip)
+        // The retained version is up to a minute old, or of an earlier run.
+        let isOutdated = self.published.map { shown($0) != $0 } ?? areMore
+        guard isOutdated || visible != trip else { return .remains }
+        if self.last == trip { self.last = visible }
+        let isPending = self.unpublished != nil
+        self.unpublished = self.unpublished ?? trip
+        guard isClaimed else { return .clear }
+        return isPending ? .remains : .publish
+    }
 
     /// Returns the trip under way at `moment`, or else the last trip that ended in this run of the program.
     func newest(at moment: Moment) -> Trip? { self.machine.status(at: moment) ?? self.last }

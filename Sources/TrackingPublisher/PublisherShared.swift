@@ -1,0 +1,47 @@
+import TrackingCore
+import TrackingRuntime
+
+/// The part of a publisher's state that callers read on any task, and the requests that they make.
+struct PublisherShared: Sendable {
+    /// The trackable that was passed to ``AssetPublisher/track(_:)`` last; `nil` if it was removed since.
+    var active: TrackableID?
+    /// The resolution that the publisher last requested from the source of fixes; `nil` before the first request.
+    var sensor: Resolution?
+    /// The callers' requests that were not answered yet.
+    var requests = PublisherRequests()
+    /// `true` once the log is open and the publisher's task handles events.
+    var isDeciding = false
+    /// `true` after a graceful shutdown was requested. Positions that are not sent then are no failure.
+    var isShuttingDown = false
+    /// The state of each tracked trackable.
+    private(set) var states: [TrackableID: PublisherState] = [:]
+    private var failures: [TrackableID: TrackingError] = [:]
+    private var warnings = WarningLimit<TrackingError.Code>()
+
+    /// The failure of the first trackable in order of ids: the reason why its tracking failed, or why positions of it
+    /// were never sent. `nil` if there is no failure.
+    var failure: TrackingError? { self.failures.min { $0.key < $1.key }?.value }
+
+    /// Handles that a trackable has another state.
+    mutating func stateChanged(_ id: TrackableID, _ state: PublisherState, reason: TrackingError?) {
+        self.states[id] = state
+        if state == .failed { self.failures[id] = reason }
+    }
+
+    /// Handles that a trackable is no longer tracked.
+    mutating func removed(_ id: TrackableID) { (self.states[id], self.failures[id]) = (nil, nil) }
+
+    /// Handles that the publisher stops with unsent positions of a trackable. An earlier failure of it remains.
+    mutating func gaveUp(_ id: TrackableID, _ error: TrackingError) {
+        if !self.isShuttingDown { self.failures[id] = self.failures[id] ?? error }
+    }
+
+    /// Decides if a warning about an error may be logged now, because similar warnings are limited.
+    ///
+    /// - Returns: The number of similar warnings that were suppressed before this one; `nil` if this one must be
+    ///   suppressed too.
+    mutating func mayWarn(of error: TrackingError, now: MonotonicTime) -> Int? {
+        guard case .say(let suppressed) = self.warnings.happened(error.code, now: now) else { return nil }
+        return suppressed
+    }
+}
