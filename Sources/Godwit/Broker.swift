@@ -4,7 +4,8 @@ public import TrackingPublisher
 public import TrackingSubscriber
 
 extension AssetPublisher where Transport == MQTTTransport {
-    /// Creates a publisher that tracks nothing yet, with a durable log.
+    /// Creates a publisher that tracks nothing yet. By default, its log is a file, so that unacknowledged records
+    /// outlive the program.
     ///
     ///     let publisher = try AssetPublisher(broker: "mqtt://127.0.0.1:1883", client: "van-7-box")
     ///     publisher.track("van-7")

@@ -3,7 +3,7 @@ import TrackingRuntime
 import TrackingSpool
 
 /// The place where a publisher's log is stored. The log holds each record (a point, a trip or an event) until the
-/// record is acknowledged.
+/// record is acknowledged, within the limits of the log.
 public enum PublisherLog: Hashable, Sendable {
     /// The log is an SQLite file named after the client id, in the user's state folder. That folder is
     /// `$STATE_DIRECTORY`, else `$XDG_STATE_HOME/godwit`, else `~/.local/state/godwit`.

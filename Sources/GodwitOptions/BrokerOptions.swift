@@ -4,8 +4,7 @@ import Logging
 public import TrackingCore
 public import TrackingMQTT
 
-/// The options for the connection to the broker, the configuration file and the log level. Every command that connects
-/// to the broker has them.
+/// The options of a command that connects to the broker: the connection, the configuration file and the log level.
 public struct BrokerOptions: ParsableArguments, Sendable {
     /// The broker's addresses as URLs, tried in turn; empty for `mqtt://127.0.0.1:1883`.
     @Option(
@@ -26,8 +25,8 @@ public struct BrokerOptions: ParsableArguments, Sendable {
             visibility: .private))
     public var password: String?
 
-    /// The client id for the connection to the broker. With `nil`, it is derived from the user name, else from the
-    /// client certificate, else it is random.
+    /// The client id for the connection to the broker. With `nil`, it is the user name, else the name (CN) in the
+    /// client certificate, else `recorder`, `gateway` or `bridge` for these programs and a random id for all others.
     @Option(
         help: ArgumentHelp(
             "Connect with this client id: 1 to 64 of A-Z a-z 0-9 _ -. Default: the user name; without a user, the name (CN) in --cert; else recorder, gateway or bridge for these programs and a random id for all others. A second recorder, gateway or bridge needs its own.",
@@ -79,15 +78,16 @@ public struct BrokerOptions: ParsableArguments, Sendable {
     /// Creates the broker options with their default values. The command-line parser then sets the given values.
     public init() {}
 
-    /// The path of the configuration file, from `--config` or else from `GODWIT_CONFIG`; `nil` if neither names one.
+    /// The path of the configuration file, from `--config`, else from `GODWIT_CONFIG`, else that of the program's
+    /// default file if there is one; `nil` without a file.
     public var configurationFile: String? {
         self.config ?? LayeredArguments.value(of: "config", in: ProcessInfo.processInfo.environment)
     }
 
-    /// Checks the values of the broker options (log level, topic root, client id, addresses). It reads no file and
-    /// opens no connection.
+    /// Checks the values of the broker options: the log level, the topic root, the client id, and the addresses with
+    /// their users. It reads no file and opens no connection.
     ///
-    /// - Throws: `ValidationError` that names the option and the rule.
+    /// - Throws: `ValidationError` with the violated rule.
     public func validate() throws {
         guard Logger.Level(rawValue: self.logLevel) != nil else {
             throw ValidationError("--log-level must be error, warning, info, debug or trace, not '\(self.logLevel)'")
@@ -113,15 +113,16 @@ public struct Identity: Sendable {
 }
 
 extension BrokerOptions {
-    /// The addresses of the broker from `--broker`, without user and password.
+    /// The addresses of the broker from `--broker`, without user and password. Without the option, it is the address
+    /// `mqtt://127.0.0.1:1883`.
     ///
     /// - Throws: `invalidConfiguration` with the violated rule if an address is malformed.
     public var addresses: [MQTTEndpoint] {
         get throws(TrackingError) { try self.endpoints.map(\.0) }
     }
 
-    /// The addresses of the broker from `--broker`, each with the user and the password in its URL; `nil` for an
-    /// address without a user.
+    /// The addresses of the broker from `--broker` (without the option, `mqtt://127.0.0.1:1883`), each with the user
+    /// and the password in its URL. These credentials are `nil` for an address without a user.
     private var endpoints: [(MQTTEndpoint, MQTTCredentials?)] {
         get throws(TrackingError) {
             let urls = self.broker.isEmpty ? ["mqtt://127.0.0.1:1883"] : self.broker
@@ -132,8 +133,8 @@ extension BrokerOptions {
     /// The user that the addresses of `--broker` name, with the password if an address has one; `nil` if no address
     /// names a user.
     ///
-    /// - Throws: `invalidConfiguration` if the addresses name several users, or if `--password` is given without a
-    ///   user.
+    /// - Throws: `invalidConfiguration` if an address is malformed, if the addresses name different users or passwords,
+    ///   or if `--password` is given without a user.
     public var user: MQTTCredentials? {
         get throws(TrackingError) {
             let named = try self.endpoints.compactMap(\.1)
@@ -154,8 +155,9 @@ extension BrokerOptions {
             "a password is given without a user. Name the user in the broker's address: mqtts://user@host")
     }
 
-    /// Returns the client id and a new session id for this run of the program. The client id is the first valid one of
-    /// these: `--client-id`, the user name, the name (CN) in the client certificate, a random id.
+    /// Returns the client id and a new session id for this run of the program. The client id is `--client-id`, else the
+    /// first valid one of these: the user name in the broker's first address, the name (CN) in the client certificate,
+    /// a random id.
     ///
     /// - Throws: `invalidName` if `--client-id` is malformed; `invalidConfiguration` if an address of the broker is
     ///   malformed.
@@ -181,7 +183,7 @@ extension BrokerOptions {
     ///
     /// - Parameters:
     ///   - member: The settings of the publisher, subscriber or recorder.
-    ///   - user: The user to sign in as, with the password of `--broker`; `nil` for the user of `--broker`.
+    ///   - user: The user name that replaces the one in `--broker`, with the same password; `nil` for no replacement.
     ///   - remedy: A sentence that is added to the error when another connection takes over the same client id; see
     ///     ``sharedUserRemedy(_:)``.
     /// - Throws: `invalidConfiguration` for invalid options; `inputUnreadable` if the password file cannot be read.
@@ -206,7 +208,7 @@ extension BrokerOptions {
     ///
     /// - Parameters:
     ///   - client: The client id of the connection.
-    ///   - user: The user to sign in as, with the password of `--broker`; `nil` for the user of `--broker`.
+    ///   - user: The user name that replaces the one in `--broker`, with the same password; `nil` for no replacement.
     ///   - remedy: A sentence that is added to the error when another connection takes over the same client id; see
     ///     ``sharedUserRemedy(_:)``.
     /// - Throws: `invalidConfiguration` for invalid options; `inputUnreadable` if the password file cannot be read.
@@ -225,7 +227,7 @@ extension BrokerOptions {
     /// - Parameters:
     ///   - client: The client id of the recorder, by which the broker finds the MQTT session again.
     ///   - receiveMaximum: The largest number of unacknowledged messages that the broker sends, 1 to 65,535.
-    ///   - user: The user to sign in as, with the password of `--broker`; `nil` for the user of `--broker`.
+    ///   - user: The user name that replaces the one in `--broker`, with the same password; `nil` for no replacement.
     ///   - certificate: The path of the client certificate in place of `--cert`; `nil` for `--cert`.
     ///   - key: The path of the private key in place of `--key`; `nil` for `--key`.
     ///   - remedy: A sentence that is added to the error when another connection takes over the same client id; see
@@ -273,7 +275,8 @@ extension BrokerOptions {
     ///
     /// - Parameters:
     ///   - base: The configuration to copy. Its own client certificate and key win over those of the options.
-    ///   - user: The user name to sign in with; `nil` for the user in the broker's address.
+    ///   - user: The user name that replaces the one in the broker's address; `nil` to keep that one. It has no effect
+    ///     if the address has no user.
     /// - Throws: `invalidConfiguration` if only one of `--cert` and `--key` is given; the errors of ``login()``.
     private func completed(_ base: MQTTConfiguration, as user: String? = nil) throws(TrackingError) -> MQTTConfiguration
     {
@@ -292,12 +295,12 @@ extension BrokerOptions {
         return configuration
     }
 
-    /// Returns the user and the password for the broker; `nil` without a user. The user comes from the broker's
-    /// address. The password comes from the address, else from the password file, else from the option `password`
-    /// (`GODWIT_PASSWORD`).
+    /// Returns the user and the password with which the program signs in to the broker; `nil` without a user. The user
+    /// comes from the broker's address. The password comes from the address, else from the password file, else from the
+    /// option `password` (`GODWIT_PASSWORD`).
     ///
-    /// - Throws: `invalidConfiguration` if a password is given without a user; `inputUnreadable` if the password file
-    ///   cannot be read.
+    /// - Throws: `invalidConfiguration` if a password is given without a user, if an address is malformed, or if the
+    ///   addresses name different users or passwords; `inputUnreadable` if the password file cannot be read.
     public func login() throws(TrackingError) -> MQTTCredentials? {
         guard var login = try self.user else {
             guard try self.filedPassword() == nil else { throw Self.passwordWithoutUser }

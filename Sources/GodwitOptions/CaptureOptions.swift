@@ -158,9 +158,10 @@ public struct CaptureOptions: ParsableArguments {
     /// Creates the capture options with their default values. The command-line parser then sets the given values.
     public init() {}
 
-    /// Checks that the values of the capture options are in range.
+    /// Checks that these values of the capture options are in range: the limits of the filter, the zones, the pauses,
+    /// the low charge of the battery, and the deferred distance.
     ///
-    /// - Throws: `ValidationError` that names the value and its range.
+    /// - Throws: `ValidationError` with the violated rule.
     public func validate() throws {
         do throws(TrackingError) {
             _ = try self.captureFilter

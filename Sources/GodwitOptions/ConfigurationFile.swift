@@ -30,7 +30,7 @@ public struct ConfigurationFile: Sendable {
             }
         }
 
-        /// The value of a key as one text; `nil` for a list, a mapping and an empty value.
+        /// The value of a key as one text; `nil` for a list, a mapping and a key without a value.
         var text: String? { if case .text(let text) = self { text } else { nil } }
     }
 
@@ -38,7 +38,7 @@ public struct ConfigurationFile: Sendable {
     public let path: String
     let entries: [Entry]
 
-    /// Reads a configuration file.
+    /// Reads a configuration file. An empty file has no entries.
     ///
     /// - Throws: ``ConfigurationFileError`` if the file cannot be read or is not UTF-8; `ValidationError` if its
     ///   content is not a YAML mapping.
@@ -112,9 +112,9 @@ public struct ConfigurationFile: Sendable {
     }
 }
 
-/// A configuration file that cannot be read or is not UTF-8. The exit code is 66.
+/// A configuration file that cannot be read or is not UTF-8. The program then ends with exit code 66.
 public enum ConfigurationFileError: Error, CustomStringConvertible {
-    /// The configuration file does not exist, or the user may not read it. The value is the path.
+    /// The configuration file cannot be read, for example because it does not exist. The value is the path.
     case unreadable(String)
     /// The configuration file has a line, counted from 1, that is not UTF-8. The first value is the path.
     case notUTF8(String, line: Int)

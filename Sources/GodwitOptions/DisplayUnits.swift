@@ -1,8 +1,8 @@
 public import ArgumentParser
 public import TrackingCore
 
-/// The units of speeds, distances and altitudes in text for people. Messages and files always use metres and metres per
-/// second.
+/// The units of speeds, distances and altitudes in text for people. Godwit's own messages and files use metres and
+/// metres per second instead.
 public enum DisplayUnits: String, Sendable, CaseIterable, ExpressibleByArgument {
     case metric
     case imperial

@@ -12,8 +12,9 @@ public final class Draft {
     /// ends with `nil`. A signal handler reads it.
     private static let paths = Atomic<UInt>(0)
 
-    /// Registers the paths of temporary files. From now on, SIGINT, SIGTERM and SIGHUP remove these files before they
-    /// end the program. The files need not exist yet.
+    /// Registers the paths of temporary files. While this draft exists, SIGINT, SIGTERM and SIGHUP remove these files
+    /// before they end the program. A signal that is ignored or already has a handler stays unchanged. The files need
+    /// not exist yet.
     public init(_ paths: String...) {
         // The list is never freed, because a signal may arrive at any moment and its handler reads the list.
         let list = Paths.allocate(capacity: paths.count + 1)
@@ -42,7 +43,7 @@ public final class Draft {
     }
 
     /// Returns `true` if the signal has its default action, which ends the program; `false` if it is ignored, as under
-    /// `nohup`.
+    /// `nohup`, or has a handler.
     private static func endsTheProgram(_ number: Int32) -> Bool {
         var action = sigaction()
         return sigaction(number, nil, &action) == 0

@@ -16,8 +16,8 @@ final class ErrorOutput: TextOutputStream, Sendable {
         var newest: String?
         var isHeld = false
 
-        /// Removes and returns the next line to write to standard error. Returns `nil` if no line waits, or while lines
-        /// are held back.
+        /// Removes and returns the next line to write to standard error. After lines were dropped, that is first a line
+        /// with their number. Returns `nil` if no line waits, or while lines are held back.
         mutating func next() -> String? {
             guard !self.isHeld else {
                 self.isWriting = false
@@ -79,7 +79,8 @@ final class ErrorOutput: TextOutputStream, Sendable {
         self.state.withLock { state in state.newest.map { (state.waiting.count + state.lost, $0) } }
     }
 
-    /// Blocks until all waiting lines are written to standard error, but at most for the time `limit`.
+    /// Blocks until the lines that wait for standard error are written, but at most for the time `limit`. Lines that
+    /// are held back for a table are not written.
     func flush(within limit: Duration) {
         let isWritten = DispatchSemaphore(value: 0)
         self.queue.async { isWritten.signal() }

@@ -7,12 +7,13 @@ extension ExitCode {
     public static let wrongUsage = ExitCode(64)
     /// The exit code 66: a file, the device's log or the recorded history cannot be read or written.
     public static let inputUnreadable = ExitCode(66)
-    /// The exit code 69: the broker cannot be reached and `--fail-fast` is given.
+    /// The exit code 69: the broker cannot be reached and `--fail-fast` is given. Errors without an exit code of their
+    /// own also have it.
     public static let brokerUnreachable = ExitCode(69)
     /// The exit code 74: standard output cannot be written, for example on a full disk.
     public static let outputUnwritable = ExitCode(74)
-    /// The exit code 77: the broker refuses the connection, for example because of wrong credentials. Trying again
-    /// would not help.
+    /// The exit code 77: the broker refuses the connection, for example because of wrong credentials, or another
+    /// connection took over the client id. Trying again would not help.
     public static let refused = ExitCode(77)
 }
 

@@ -59,7 +59,8 @@ struct FileSettings {
     ///
     /// - Parameter options: The options of the command.
     /// - Throws: `ValidationError` for an unknown key and for the key `config`. Also for a key at the top of a default
-    ///   file that does not mean the same in every command. The error contains the line.
+    ///   file that is not in ``shared``, if several commands of the program read that file. The error contains the
+    ///   line.
     func check(_ options: [LayeredArguments.Option]) throws {
         let known = Set(options.map(\.name))
         for entry in self.file.entries + self.section where entry.key == "config" {

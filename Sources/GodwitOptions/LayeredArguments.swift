@@ -21,8 +21,9 @@ public enum LayeredArguments {
     /// Returns the arguments of the command line, completed with options from the environment, the configuration file
     /// and the profile.
     ///
-    /// - Throws: `ValidationError` for an unknown key or a value of the wrong form, with the key and its line;
-    ///   ``ConfigurationFileError`` for a file that cannot be read.
+    /// - Throws: `ValidationError` for an unknown key, a value of the wrong form, an argument `--option=` without a
+    ///   value, or a file that is not a YAML mapping; ``ConfigurationFileError`` for a file that cannot be read or is
+    ///   not UTF-8.
     public static func merge(
         _ arguments: [String], environment: [String: String], for root: any ParsableCommand.Type
     ) throws -> [String] {
@@ -150,8 +151,8 @@ public enum LayeredArguments {
     /// not mark such options, so they are listed here.
     private static let optionalValues: Set<String> = ["allow-commands"]
 
-    /// Returns all options of a command that have a long name, also the hidden ones. They are read from the parser's
-    /// description of the command.
+    /// Returns all options of a command that have a long name, also the hidden ones, but not `help` and `version`. They
+    /// are read from the parser's description of the command.
     static func options(of command: any ParsableCommand.Type) throws -> [Option] {
         let dump = try JSONDecoder().decode(Dump.self, from: Data(command._dumpHelp().utf8))
         return (dump.command.arguments ?? []).compactMap { argument in

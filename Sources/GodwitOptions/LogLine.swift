@@ -19,8 +19,8 @@ struct LogLine {
     let message: String
     let metadata: Logger.Metadata
 
-    /// Returns the log line as text with its line end. A value of the metadata with spaces is in quotation marks, and
-    /// control characters are escaped.
+    /// Returns the log line as text with its line end. A value of the metadata is in quotation marks if it is empty or
+    /// contains a space, a quotation mark or an equals sign. Control characters are escaped.
     ///
     /// - Parameters:
     ///   - form: The form of the line's beginning.

@@ -1,7 +1,8 @@
 /// The known names that are most similar to an unknown name, for the question "Did you mean …?".
 ///
 /// A known name counts as similar if it differs from the unknown name by a few letters that were added, omitted,
-/// changed or swapped with the next one, or if it begins with the unknown name. Upper and lower case do not matter.
+/// changed or swapped with the next one, or if it begins with the unknown name (of at least two characters). Upper and
+/// lower case do not matter.
 public struct NearestNames: Hashable, Sendable {
     private struct Found: Hashable, Sendable {
         var name: String

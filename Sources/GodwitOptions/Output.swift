@@ -2,7 +2,8 @@ import Dispatch
 private import SystemLibrary
 import Synchronization
 
-/// Writes text to standard output on a thread of its own, so that a slow reader never blocks the program's tasks.
+/// Writes text to standard output on a thread of its own, so that a slow reader does not block the program's tasks. The
+/// static functions write on the calling thread instead.
 public final class Output: Sendable {
     /// A failed write to standard output.
     public struct Failure: Error, CustomStringConvertible {

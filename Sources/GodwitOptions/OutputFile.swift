@@ -3,7 +3,7 @@ public import TrackingCore
 private import TrackingRuntime
 
 /// The file, pipe or device to which an export is written. A regular file appears under its name only once it is
-/// complete. Standard output, a pipe or a device receives the bytes meanwhile, in pieces of 64 KiB.
+/// complete. Standard output, a pipe or a device receives the bytes meanwhile, in pieces of at least 64 KiB.
 public final class OutputFile {
     /// The path of the output as the user gave it; `nil` for standard output.
     private let path: String?
@@ -57,7 +57,7 @@ public final class OutputFile {
     /// `true` if the output is standard output, whether it was given as `-`, `nil` or a path such as `/dev/stdout`.
     public var isStandardOutput: Bool { self.path == nil }
 
-    /// Appends bytes to the output. Bytes are collected and written in pieces of 64 KiB.
+    /// Appends bytes to the output. Bytes are collected until there are 64 KiB, and then written.
     ///
     /// - Throws: `inputUnreadable` if a file cannot be written; ``Output/Failure`` if standard output cannot be
     ///   written.

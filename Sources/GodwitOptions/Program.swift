@@ -78,8 +78,8 @@ public enum Program {
         }
     }
 
-    /// Runs a service until it ends, or until SIGINT, SIGTERM or SIGHUP (a closed terminal) asks it to end. SIGHUP is
-    /// ignored if it was already ignored at the start, as under `nohup`.
+    /// Runs a service, and a second one if given, until one of them ends, or until SIGINT, SIGTERM or SIGHUP (a closed
+    /// terminal) asks them to end. SIGHUP is ignored if it was already ignored at the start, as under `nohup`.
     ///
     /// - Parameters:
     ///   - service: The service to run.

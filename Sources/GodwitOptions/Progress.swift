@@ -37,7 +37,7 @@ public struct ErrorProgress {
     public init(isWanted: Bool) { self.isShown = isWanted && isatty(STDERR_FILENO) == 1 }
 
     /// Draws a progress bar on standard error, in place of the one drawn before. Does nothing if the same bar is
-    /// already shown.
+    /// already shown, or if standard error is not a terminal.
     public mutating func show(_ bar: ProgressBar) {
         guard self.isShown, bar != self.shown else { return }
         self.shown = bar

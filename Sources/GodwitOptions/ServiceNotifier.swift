@@ -11,7 +11,7 @@ public struct ServiceNotifier: Sendable {
     public let watchdogInterval: Duration?
 
     /// Reads the service manager's socket and watchdog interval from the environment variables `NOTIFY_SOCKET`,
-    /// `WATCHDOG_USEC` and `WATCHDOG_PID`. Returns `nil` if the environment names no socket.
+    /// `WATCHDOG_USEC` and `WATCHDOG_PID`. Returns `nil` if the environment names no valid socket.
     public init?(environment: [String: String]) {
         guard let address = environment["NOTIFY_SOCKET"], address.hasPrefix("/") || address.hasPrefix("@"),
             (2...107).contains(address.utf8.count)
@@ -37,8 +37,8 @@ public struct ServiceNotifier: Sendable {
     /// Reports to the service manager's watchdog once that the program is alive.
     public func watchdog() { self.send("WATCHDOG=1") }
 
-    /// Reports to the service manager's watchdog that the program is alive, twice in each of its intervals, until the
-    /// task is cancelled. Returns at once if the service manager has no watchdog.
+    /// Reports to the service manager's watchdog that the program is alive, about twice in each watchdog interval,
+    /// until the task is cancelled. Returns at once if the service manager has no watchdog.
     ///
     /// - Parameter check: A function that returns once the program has shown that it works. Each report waits for it.
     public func keepAlive(_ check: @Sendable () async -> Void) async {

@@ -28,7 +28,8 @@ public struct Terminal: Sendable {
         return String(cString: term) != "dumb"
     }
 
-    /// The size of the terminal in columns and rows; 100 × 24 if standard output is not a terminal.
+    /// The size of the terminal in columns and rows; 100 × 24 if standard output is not a terminal, or if its size is
+    /// unknown.
     public static var size: (width: Int, height: Int) {
         var size = winsize()
         guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
@@ -94,7 +95,8 @@ public struct Terminal: Sendable {
         ErrorOutput.standard.release()
     }
 
-    /// Returns the keys that the user pressed since the last call, without waiting; empty if there are none.
+    /// Returns the keys that the user pressed since the last call; empty if there are none. Waits only for the rest of
+    /// an incomplete escape sequence, at most 20 ms.
     public var keys: [Character] {
         if Self.wasStopped.exchange(false, ordering: .relaxed) { self.readSingleKeys() }
         var bytes = Self.typed(within: 0)

@@ -47,9 +47,9 @@ public struct TextColumn: Hashable, Sendable {
 
 /// The widths of a table's columns, and the columns that remain if the table is too wide.
 ///
-/// Columns are separated by two spaces. The columns with the lowest ``TextColumn/omission`` are omitted until the rest
-/// fits into the limit. Then the widest names are cut, and end with "…". A number is never cut: if the remaining
-/// numbers are wider than the limit, the line is wider too.
+/// Columns are separated by two spaces. The columns with the lowest ``TextColumn/omission`` are omitted until the rest,
+/// with its names cut, fits into the limit. Then the widest names are cut, and end with "…". A number is never cut: if
+/// the remaining numbers are wider than the limit, the line is wider too.
 public struct TextLayout: Hashable, Sendable {
     private struct Place: Hashable, Sendable {
         /// The index of the column in the complete table, from 0. A row's cell for the column has the same index.
@@ -136,8 +136,8 @@ public struct TextLayout: Hashable, Sendable {
     }
 }
 
-/// A table for people: a line with the names of the columns, and a line for each row. The columns are as wide as their
-/// widest cells.
+/// A table for people: a line with the names of the columns, and a line for each row. Each column is as wide as its
+/// widest cell or its name, unless the table must be narrower.
 public struct TextTable: Sendable {
     /// The text for a cell of a table that has no value.
     public static let none = "–"

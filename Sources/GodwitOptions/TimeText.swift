@@ -53,7 +53,8 @@ public enum TimeText {
 }
 
 extension Double {
-    /// Returns a number as text with this many digits after the decimal point.
+    /// Returns a number as text with this many digits after the decimal point. Very large numbers and numbers that are
+    /// not finite have Swift's own text instead.
     public func text(digits: Int) -> String {
         let scale = (0..<digits).reduce(1.0) { scale, _ in scale * 10 }
         guard abs(self) < 1e15 / scale else { return "\(self)" }

@@ -256,7 +256,8 @@ public struct TrackableSettings: Hashable, Sendable {
     /// makes no constraints.
     ///
     /// - Parameter default: The resolution to use in all cases if the settings give no resolution.
-    /// - Throws: `ValidationError` for a value out of range.
+    /// - Throws: `ValidationError` for a value out of range, for `proximity` or `arrival` without a destination, and if
+    ///   only some of the four cases have a resolution.
     public func constraints(default: Resolution) throws -> ResolutionConstraints? {
         let members = [self.resolutionFar, self.resolutionFarWatched, self.resolutionNear, self.resolutionNearWatched]
         let saysNothing =
@@ -305,7 +306,8 @@ extension TrackableSettings {
     /// Reads the list of trackables under the key `trackables` of a configuration file. The list is empty without that
     /// key.
     ///
-    /// - Throws: `ValidationError` that names the key, its line and the entry.
+    /// - Throws: `ValidationError` if the value is not a list of mappings, and for an entry without a valid id, with an
+    ///   unknown key or with a value of the wrong form.
     static func list(_ file: ConfigurationFile) throws -> [(TrackableID, TrackableSettings)] {
         guard let key = file["trackables"] else { return [] }
         guard case .list(let entries) = key.value else {

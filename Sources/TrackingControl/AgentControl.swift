@@ -38,15 +38,16 @@ public protocol AgentControl: Sendable {
     /// - Parameters:
     ///   - mode: The mode of travel, such as `car`, 1 to 64 bytes; `nil` lets the agent choose.
     ///   - trackable: The trackable that makes the trip; `nil` for the only tracked one.
-    /// - Throws: `tripUnderWay` if the trackable's trip has already begun; `invalidArguments` if `trackable` is `nil`
-    ///   and several trackables are tracked.
+    /// - Throws: `tripUnderWay` if the trackable's trip has already begun; `unknownTrackable` if the agent does not
+    ///   track it; `invalidArguments` for an invalid mode, and if `trackable` is `nil` and several trackables or none
+    ///   are tracked.
     func startTrip(mode: String?, of trackable: TrackableID?) async throws(CommandFailure) -> Trip
 
     /// Ends the current trip of a trackable.
     ///
     /// - Parameter trackable: The trackable that makes the trip; `nil` for the only tracked one.
-    /// - Throws: `noTrip` if no trip has begun; `invalidArguments` if `trackable` is `nil` and several trackables are
-    ///   tracked.
+    /// - Throws: `noTrip` if no trip has begun; `unknownTrackable` if the agent does not track the trackable;
+    ///   `invalidArguments` if `trackable` is `nil` and several trackables or none are tracked.
     func stopTrip(of trackable: TrackableID?) async throws(CommandFailure) -> Trip
 
     /// Returns the pending records of the log (those without an acknowledgement yet), oldest first.
@@ -88,8 +89,9 @@ public protocol AgentControl: Sendable {
     ///   - settings: The new values by the long names of the options, written as on the command line.
     ///   - isFromAfar: `true` for a command that arrived through the broker. It may not change secrets, the right to
     ///     command the agent, or the names of programs, files and brokers.
-    /// - Returns: The changed settings; for a secret, the values are left out.
-    /// - Throws: `notAllowed` for a setting that a command from the broker may not change.
+    /// - Returns: The changed settings; for a secret and for the destination, the values are left out.
+    /// - Throws: `notAllowed` for a setting that a command from the broker may not change; `invalidArguments` for an
+    ///   unknown setting or an invalid value.
     func configure(_ settings: [String: String], isFromAfar: Bool) async throws(CommandFailure) -> [SettingChange]
 
     /// Tracks a trackable: in place of all others if `isOnly` is `true`, otherwise in addition to them. The
@@ -98,16 +100,20 @@ public protocol AgentControl: Sendable {
     func track(_ id: TrackableID, destination: Coordinate?, isOnly: Bool) async throws(CommandFailure)
 
     /// Stops tracking a trackable. The change survives a restart.
+    ///
+    /// - Throws: `unknownTrackable` if the agent does not track the trackable.
     func remove(_ id: TrackableID) async throws(CommandFailure)
 
     /// Sets the destination of a trackable; `nil` removes the destination. The change survives a restart.
+    ///
+    /// - Throws: `unknownTrackable` if the agent does not track the trackable.
     func setDestination(_ destination: Coordinate?, of id: TrackableID) async throws(CommandFailure)
 
     /// Requests a fix from the receiver now. The fix is published as the trackable's live position, even if the
     /// resolution (interval and displacement) would skip it.
     func report() async throws(CommandFailure)
 
-    /// Tracks the trackable `id` in place of all tracked trackables.
+    /// Tracks the trackable `id` in place of all tracked trackables. If it is already the only one, nothing changes.
     ///
     /// - Parameters:
     ///   - id: The trackable to track.

@@ -17,8 +17,8 @@ extension AgentStatus {
         return members
     }
 
-    /// The largest number of bytes of JSON in one line of the status on the control socket. The list of trackables is
-    /// divided into pieces of at most this size.
+    /// The largest number of bytes of JSON for the trackables in one line of the status on the control socket. The list
+    /// of trackables is divided into pieces of at most this size.
     private static let pieceBytes = 65_536
 
     /// The status as JSON, divided into lines for the control socket because a line's length is limited. Each piece is
@@ -42,7 +42,8 @@ extension AgentStatus {
 
     /// Parses the agent's status from the members of a JSON object.
     ///
-    /// - Throws: `invalidPayload` that names the missing or invalid member.
+    /// - Throws: `invalidPayload` for a missing or invalid member; `invalidName` for an invalid trackable id;
+    ///   `invalidConfiguration` for a receiver's resolution that is out of range.
     public init(members: [String: JSONValue]) throws(TrackingError) {
         let message = JSONMembers(members)
         let connection = try message.members("connection")
@@ -145,7 +146,8 @@ extension Resolution {
     }
 }
 
-/// The members of a JSON object. Each function reads one member as its expected type, or throws `invalidPayload`.
+/// The members of a JSON object that describes the agent's status. A function for a required member returns its value
+/// in the expected type, or throws `invalidPayload`. An optional member is `nil` if it is missing.
 struct JSONMembers {
     private let members: [String: JSONValue]
 

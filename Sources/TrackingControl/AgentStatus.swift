@@ -97,7 +97,8 @@ public struct AgentStatus: Hashable, Sendable {
         self.mode = mode
     }
 
-    /// The current trip of any trackable. If no trip is under way, the trip that began last; `nil` if there was none.
+    /// The current trip of the first trackable in the list that has one. If no trip is under way, the trip that began
+    /// last; `nil` if there was none.
     public var trip: Trip? {
         let trips = self.trackables.compactMap(\.trip)
         return trips.first { $0.state == .active } ?? trips.max { $0.start < $1.start }

@@ -1,7 +1,7 @@
 import TrackingCore
 
-/// The arguments of a command to the agent. Each function reads one argument as its expected type. It throws
-/// `invalidArguments` if the argument has another type or form.
+/// The arguments of a command to the agent. Its functions read one argument, or all arguments of a CONFIGURE or SETUP
+/// command, as the expected type. They throw `invalidArguments` if an argument has another type or form.
 struct CommandArguments {
     private let arguments: [String: JSONValue]
     private let origin: ControlDispatcher.Origin

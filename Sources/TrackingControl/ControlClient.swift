@@ -13,8 +13,9 @@ public final class ControlClient {
 
     /// Connects to the first of `paths` on which an agent listens.
     ///
-    /// - Throws: `agentUnreachable` if no agent listens on any of the paths; `notAuthorized` if this user may not
-    ///   connect.
+    /// - Throws: `agentUnreachable` if no agent listens on any of the paths, or if `paths` is empty; `notAuthorized` if
+    ///   this user may not connect to one of them; `invalidConfiguration` for a path that is too long;
+    ///   `inputUnreadable` if the system has no free descriptor.
     public init(paths: [String]) throws(TrackingError) {
         let (descriptor, path) = try Self.connect(paths)
         self.path = path
@@ -45,8 +46,9 @@ public final class ControlClient {
     ///     limit.
     ///   - received: A function that receives the lines before the answer: progress reports and listed items.
     /// - Returns: The members of the command's result.
-    /// - Throws: `CommandFailure` if the command failed; `TrackingError.agentUnreachable` if the agent ended or did not
-    ///   answer in time; any error that `received` throws.
+    /// - Throws: `CommandFailure` if the command failed; `agentUnreachable` if the agent ended or did not answer in
+    ///   time; `payloadTooLarge` for a command above 16 KiB; `invalidPayload` for a line that is no answer of an agent;
+    ///   any error that `received` throws.
     public func ask(
         _ name: Command.Name, _ arguments: [String: JSONValue] = [:], within limit: Duration? = .seconds(30),
         received: (ControlLine) throws -> Void = { _ in }

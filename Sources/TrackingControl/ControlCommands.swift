@@ -86,8 +86,8 @@ extension SpoolEntry {
 }
 
 extension QuarantinedRecord {
-    /// The description of a quarantined record for a list, as members of a JSON object, with the reason for its
-    /// rejection.
+    /// The description of a quarantined record for a list, as members of a JSON object, with the first 200 bytes of the
+    /// reason for its rejection.
     var summary: [String: JSONValue] {
         var members = self.entry.summary
         members["reason"] = .text(String(decoding: self.reason.utf8.prefix(200), as: UTF8.self))

@@ -51,7 +51,8 @@ public struct ControlServer: Sendable {
     /// another program removes the file meanwhile, the server creates the socket again. Call this function once.
     ///
     /// - Parameter listening: Called once clients can connect.
-    /// - Throws: `invalidConfiguration` if the path cannot be used or another agent listens on it.
+    /// - Throws: `invalidConfiguration` if the path cannot be used or another agent listens on it; `inputUnreadable` if
+    ///   the system has no free descriptor.
     public func run(listening: @Sendable () -> Void = {}) async throws(TrackingError) {
         var door = try Door(self.path)
         defer { door.listener.removeFile() }
@@ -114,7 +115,8 @@ public struct ControlServer: Sendable {
         }
     }
 
-    /// Accepts all clients that wait for a connection to the control socket.
+    /// Accepts all clients that wait for a connection to the control socket. Clients beyond ``maximumClients`` get an
+    /// error and are disconnected.
     private func accept(on door: Door, _ clients: Slots, _ group: inout DiscardingTaskGroup) async {
         while true {
             let descriptor = ControlSocket.accept(door.listener)

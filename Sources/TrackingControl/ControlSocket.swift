@@ -28,7 +28,7 @@ public enum ControlSocket {
         var path: String
         fileprivate var file: FileName
 
-        /// `true` if the socket's file no longer exists, so that clients can no longer find this socket.
+        /// `true` if there is no longer a file at the socket's path, so that clients can no longer find this socket.
         var isFileGone: Bool { FileName(path: self.path) == nil }
 
         /// Removes the socket's file, unless another file has replaced it.
@@ -54,7 +54,8 @@ public enum ControlSocket {
     /// Opens a control socket at `path` for listening; only its owner can connect. A file left by an agent that has
     /// ended is replaced, and a missing directory is created.
     ///
-    /// - Throws: `invalidConfiguration` if the path cannot be used or another agent listens on it.
+    /// - Throws: `invalidConfiguration` if the path cannot be used or another agent listens on it; `inputUnreadable` if
+    ///   the system has no free descriptor.
     static func listen(_ path: String) throws(TrackingError) -> Listener {
         try self.check(path)
         let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
@@ -110,7 +111,9 @@ public enum ControlSocket {
 
     /// Connects to the agent that listens on the control socket at `path`, and returns the descriptor.
     ///
-    /// - Throws: `agentUnreachable` if no agent listens; `notAuthorized` if this user may not connect.
+    /// - Throws: `agentUnreachable` if no agent listens, or if too many clients wait; `notAuthorized` if this user may
+    ///   not connect; `invalidConfiguration` for a path that is too long; `inputUnreadable` if the system has no free
+    ///   descriptor.
     static func connect(_ path: String) throws(TrackingError) -> Int32 {
         try self.check(path)
         let descriptor = try self.socket()

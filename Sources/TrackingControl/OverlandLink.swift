@@ -45,8 +45,8 @@ public struct OverlandLink: Hashable, Sendable, CustomStringConvertible, CustomR
     /// Returns the set-up values for an agent: broker, user and trackable from the gateway's answer, and the token of
     /// the link.
     ///
-    /// - Throws: `invalidPayload` for an answer that is not a JSON object; `invalidConfiguration` for an answer with
-    ///   missing or invalid values.
+    /// - Throws: `invalidPayload` for an answer that is not a JSON object; `invalidConfiguration` for an answer with a
+    ///   missing or invalid value; `invalidName` for an invalid trackable id.
     public func request(answer: some Collection<UInt8>) throws(TrackingError) -> SetupRequest {
         guard let members = try? JSONValue(json: answer), members.object != nil else {
             throw TrackingError(

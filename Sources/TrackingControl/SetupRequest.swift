@@ -18,8 +18,8 @@ public struct SetupRequest: Hashable, Sendable, CustomStringConvertible, CustomR
 
     /// Creates the values of a set-up link from texts.
     ///
-    /// - Throws: `invalidConfiguration` or `invalidName` with the name of the invalid part. The error does not contain
-    ///   the token.
+    /// - Throws: `invalidConfiguration` for an invalid broker, user or token, and if all values are missing;
+    ///   `invalidName` for an invalid trackable id. The error does not contain the token.
     public init(broker: String?, user: String?, token: String?, trackable: String?) throws(TrackingError) {
         if let broker {
             guard Self.isBroker(broker) else {
@@ -46,7 +46,8 @@ public struct SetupRequest: Hashable, Sendable, CustomStringConvertible, CustomR
         }
     }
 
-    /// Returns `true` if a text has the form of a broker's address (`mqtt[s]://host[:port]`) without user and password.
+    /// Returns `true` if a text begins with `mqtt://` or `mqtts://`, contains no `@` (and so no user and password), and
+    /// has 8 to 512 bytes. The host and the port are not checked.
     public static func isBroker(_ text: String) -> Bool {
         let isURL = text.hasPrefix("mqtt://") || text.hasPrefix("mqtts://")
         return isURL && !text.contains("@") && (8...512).contains(text.utf8.count)

@@ -2,7 +2,7 @@
 /// filter").
 ///
 /// The filter compares each fix with the last *recorded* fix. Times are the times of the fixes, not of their arrival. A
-/// fix with the same time as the last recorded one is recorded too, unless a minimum time or distance excludes it.
+/// fix with the same time as the last recorded one is judged by the same rules.
 public struct CaptureFilter: Hashable, Sendable {
     /// The decision about a fix, with its reason. If several reasons apply, the first case in this list is returned.
     public enum Verdict: Hashable, Sendable, CaseIterable {
@@ -21,7 +21,8 @@ public struct CaptureFilter: Hashable, Sendable {
         /// Dropped: only significant changes (500 m or more from the last recorded fix) are recorded, and the fix is
         /// none.
         case insignificant
-        /// Dropped: less than ``CaptureFilter/minimumTime`` has passed since the last recorded fix.
+        /// Dropped: less than ``CaptureFilter/minimumTime`` has passed since the last recorded fix. A tenth of that
+        /// time, at most 100 ms, may be missing.
         case tooSoon
         /// Dropped: the fix is closer than ``CaptureFilter/minimumDistance`` to the last recorded fix.
         case tooClose
@@ -46,7 +47,7 @@ public struct CaptureFilter: Hashable, Sendable {
         /// ``CaptureFilter/minimumDistance``, apply.
         case off
         /// A fix at least this many metres (> 0) from the last recorded fix is recorded, even before the minimum time
-        /// has passed.
+        /// has passed. A fix that is too inaccurate is dropped nevertheless.
         case also(Meters)
         /// Only fixes at least ``CaptureFilter/significantDistance`` (500 m) from the last recorded fix are recorded.
         case only
@@ -62,7 +63,8 @@ public struct CaptureFilter: Hashable, Sendable {
 
     /// The minimum distance between two recorded points in metres, ≥ 0; zero for no minimum.
     public var minimumDistance: Meters
-    /// The minimum time between two recorded points, ≥ 0; zero for no minimum.
+    /// The minimum time between two recorded points, ≥ 0; zero for no minimum. A tenth of it, at most 100 ms, may be
+    /// missing.
     public var minimumTime: Duration
     /// The maximum accuracy radius (68 % confidence) of a recorded point, in metres; `nil` for no maximum.
     public var maximumAccuracyRadius: Meters?

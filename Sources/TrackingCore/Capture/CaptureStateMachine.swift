@@ -22,8 +22,8 @@ public struct CaptureStateMachine: Hashable, Sendable {
         /// The decision about the fix, with its reason.
         public var verdict: Verdict
         /// The position after the privacy zones were applied; `nil` when the fix was dropped as a mock or hidden
-        /// entirely. Trips are made from this position. While recording is not paused, the position is also published
-        /// as a raw (unfiltered) position.
+        /// entirely. Trips are made from this position. While recording is not paused, the position can also be
+        /// published as a raw (unfiltered) position.
         public var shown: Location?
         /// The point to record, with its motion, tracking mode and additional members of `extra` (a JSON object); `nil`
         /// when the fix is not recorded.
@@ -51,14 +51,17 @@ public struct CaptureStateMachine: Hashable, Sendable {
         /// The earliest plausible time of the device's wall clock. While the clock shows an earlier time, it counts as
         /// not set. See ``ClockTrust``.
         public var clockFloor = ClockTrust.buildFloor
-        /// The earliest plausible time of a fix. A fix with an earlier time has a wrong time, which is replaced.
+        /// The earliest plausible time of a fix. An earlier time counts as wrong, and is replaced by the best known
+        /// time, if there is one. See ``ClockTrust``.
         public var fixFloor = ClockTrust.buildFloor
 
-        /// Makes settings under which every fix is recorded unchanged, except that mock positions are marked as mocks.
+        /// Makes the default settings: mock positions are marked as mocks, recording never pauses, and recorded points
+        /// get no tracking mode and no statistics.
         public init() {}
     }
 
-    /// The settings of this machine, for example the treatment of mock positions and the pauses.
+    /// The settings of this state machine, for example the treatment of mock positions, and when recording pauses
+    /// because the trackable is stationary.
     public let configuration: Configuration
     /// The capture filter, which decides by distance, time and accuracy which fixes are recorded.
     public var filter: CaptureFilter
@@ -69,7 +72,8 @@ public struct CaptureStateMachine: Hashable, Sendable {
     private var motion: MotionStateMachine
     private var pause: PauseStateMachine?
 
-    /// Makes a machine that has not processed a fix yet.
+    /// Makes the state machine that decides about the recording of fixes by this capture filter, these privacy zones
+    /// and these settings. It has not processed a fix yet.
     public init(filter: CaptureFilter, zones: PrivacyZones, configuration: Configuration = Configuration()) {
         self.configuration = configuration
         self.filter = filter
@@ -87,11 +91,13 @@ public struct CaptureStateMachine: Hashable, Sendable {
     public var nextDeadline: MonotonicTime? { self.pause?.nextDeadline }
 
     /// Returns the best known time for an event that happens at `moment`, with its source. The device's clock is used
-    /// if it is set, else the receiver's time.
+    /// if it is set, else the receiver's last time, continued. Before the first time of a receiver, the time is that of
+    /// the unset clock.
     public func stamp(at moment: Moment) -> ClockTrust.Stamp { self.clock.stamp(at: moment) }
 
     /// Returns the moment with its wall-clock time replaced by the best known time. If the device's clock is not set,
-    /// the best known time is the last time of a receiver, continued with the monotonic clock.
+    /// the best known time is the last time of a receiver, continued with the monotonic clock. Before the first time of
+    /// a receiver, the moment is returned unchanged.
     public func trusted(_ moment: Moment) -> Moment {
         Moment(now: moment.now, wall: self.clock.stamp(at: moment).time)
     }
@@ -152,8 +158,9 @@ public struct CaptureStateMachine: Hashable, Sendable {
         self.events(of: self.pause?.timerFired(now: now))
     }
 
-    /// Forgets positions and times that were measured before the device's clock was set, because times before and after
-    /// such a step are not comparable.
+    /// Forgets the last recorded point, the positions that determine the motion, and the begin of a possible stay,
+    /// because the device's clock was set. Times before and after such a step are not comparable. A pause of recording
+    /// continues.
     public mutating func clockStepped() {
         self.filter.clockStepped()
         self.motion.clockStepped()

@@ -58,7 +58,8 @@ public struct ClockTrust: Hashable, Sendable {
     mutating func goOn(from other: ClockTrust) { self.receiverTime = other.receiverTime }
 
     /// Returns the best known time for an event that happens at `moment`, with the source of the time: the device's
-    /// clock if it is set, else the last time of a receiver.
+    /// clock if it is set, else the last time of a receiver, continued with the monotonic clock. Before the first time
+    /// of a receiver, it is the clock that is not set.
     public func stamp(at moment: Moment) -> Stamp {
         if moment.wall >= self.floor { return Stamp(time: moment.wall, basis: .clock) }
         guard let last = self.receiverTime else { return Stamp(time: moment.wall, basis: .unset) }

@@ -1,5 +1,5 @@
 /// Detects when the battery's charge falls below a threshold. After a detection, the next one is possible only after
-/// the charge has risen above the threshold by ``margin``.
+/// the charge has risen to the threshold plus ``margin``, at most 100 %.
 public struct LowBatteryDetector: Hashable, Sendable {
     /// The distance above the threshold, in percentage points, that the charge must reach before another fall below the
     /// threshold is reported: 3. So a charge that fluctuates around the threshold is reported once.
@@ -37,7 +37,7 @@ public struct LowBatteryDetector: Hashable, Sendable {
     /// Processes a reading of the battery's charge in percent. A reading of `nil` or outside 0…100 is ignored, because
     /// the charge is then unknown.
     ///
-    /// - Returns: `true` when the charge has just fallen below the threshold.
+    /// - Returns: `true` when the charge has just fallen below the threshold, or is below it at the first reading.
     public mutating func read(_ percent: Double?) -> Bool {
         guard let percent, (0...100).contains(percent) else { return false }
         if self.isLow {

@@ -13,12 +13,14 @@ public struct MotionStateMachine: Hashable, Sendable {
     /// The time for which the speed must indicate another motion before the motion changes: 5 s.
     public static let dwell: Duration = .seconds(5)
     /// The time after the last fix at driving speed in which slower motion still counts as driving: 120 s. So a traffic
-    /// jam does not turn a drive into a walk. Only standing still ends the drive earlier.
+    /// jam does not turn a drive into a walk. Only standing still, or a motion that the source reports, ends the drive
+    /// earlier.
     public static let driveMemory: Duration = .seconds(120)
     /// The margin at a boundary between two motions, as a part of the boundary's speed: a sixth. The motion changes
     /// only when the speed lies beyond the boundary by more than this margin.
     private static let margin = 1.0 / 6
-    /// The maximum accuracy radius, in metres, of a fix whose speed or position is used to determine the motion.
+    /// The maximum accuracy radius, in metres, of a fix whose speed or position is used to determine the motion. A fix
+    /// that already contains a motion is used with any accuracy.
     static let worstAccuracy = 200.0
     /// The length of the time span, in seconds, over which a speed is calculated from positions. It is used when the
     /// source reports no speed.
@@ -56,7 +58,8 @@ public struct MotionStateMachine: Hashable, Sendable {
     private var lastDrive: UnixTime?
     private var places: [Place] = []
 
-    /// Makes a machine that has not processed a fix yet.
+    /// Makes a machine that determines the motion of a trackable from its fixes, for the use of the device in
+    /// `activity`. It has not processed a fix yet.
     public init(activity: Activity = .other) { self.activity = activity }
 
     /// Determines the motion from a fix, and returns the fix with the motion. If the fix already contains a motion,
@@ -74,7 +77,8 @@ public struct MotionStateMachine: Hashable, Sendable {
         return labelled
     }
 
-    /// Forgets all remembered positions, because the device's clock was set. The current motion remains.
+    /// Forgets all remembered positions and the time of the last drive, because the device's clock was set. The current
+    /// motion remains.
     public mutating func clockStepped() {
         self.places = []
         self.candidate = nil

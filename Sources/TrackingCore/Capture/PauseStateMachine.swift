@@ -12,8 +12,8 @@ public struct PauseStateMachine: Hashable, Sendable {
     public enum Change: Hashable, Sendable {
         /// Recording pauses, because the trackable has been stationary since the time `since`.
         case paused(since: UnixTime)
-        /// Recording resumes, because the trackable left the place where it had been stationary since `since`. The time
-        /// `until` is that of the first fix elsewhere.
+        /// Recording resumes, because the trackable left the place where it had been stationary since `since`, or
+        /// because pauses were switched off. The time `until` is that of the first fix elsewhere, or of the switch.
         case resumed(since: UnixTime, until: UnixTime)
 
         /// The PAUSED event for the begin of a pause, or the RESUMED event for its end. See ``visit`` for the VISIT
@@ -55,7 +55,7 @@ public struct PauseStateMachine: Hashable, Sendable {
 
     private var state = State.unknown
 
-    /// Makes a machine that has not processed a fix yet.
+    /// Makes a machine that pauses recording while the trackable is stationary. It has not processed a fix yet.
     ///
     /// - Parameters:
     ///   - radius: The radius, in metres, within which the trackable counts as stationary.
@@ -73,7 +73,8 @@ public struct PauseStateMachine: Hashable, Sendable {
         self.after = after
     }
 
-    /// Makes a machine with the radius and the time that suit an activity, such as driving.
+    /// Makes a machine that pauses recording while the trackable is stationary, with the radius and the time of an
+    /// activity, such as driving.
     public init(activity: Activity) {
         self.radius = activity.pauseRadius
         self.after = activity.pauseAfter

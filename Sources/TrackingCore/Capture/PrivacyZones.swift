@@ -84,7 +84,7 @@ public struct PrivacyZones: Hashable, Sendable {
         self.zones = zones
     }
 
-    /// `true` when the last fix was inside a privacy zone.
+    /// `true` when the trackable counted as inside a privacy zone at its last fix.
     public var isInside: Bool { !self.inside.isEmpty }
 
     /// Copies the set of zones in which the trackable is from the earlier filter `other`, which this filter replaces.
@@ -134,8 +134,9 @@ public struct PrivacyZones: Hashable, Sendable {
         return distance <= zone.radius.value + (wasInside ? zone.margin : 0)
     }
 
-    /// Returns a position at the zone's centre in place of a fix. It keeps the time, the record number, the battery,
-    /// the mode and the trip of the fix. Measurements such as speed, and other members of the fix, are removed.
+    /// Returns a position at the zone's centre in place of a fix. It keeps the time, the stream, the record number, the
+    /// battery, the mode and the trip of the fix. Measurements such as speed, and other members of the fix, are
+    /// removed.
     private static func replaced(_ fix: Location, by zone: PrivacyZone) -> Location {
         var shown = Location(coordinate: zone.center, time: fix.time)
         shown.seq = fix.seq

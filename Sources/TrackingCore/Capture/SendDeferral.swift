@@ -1,5 +1,5 @@
-/// Delays the sending of recorded points until the trackable has moved a certain distance, so that a modem can sleep
-/// meanwhile (`--defer`). Recording is not delayed.
+/// Delays the sending of recorded points until the trackable has moved a certain distance, but at most for ten minutes,
+/// so that a modem can sleep meanwhile (`--defer`). Recording is not delayed.
 ///
 /// The begin or end of a trip and other important moments must not be delayed. So call ``release()`` when a trip starts
 /// or ends, at a pause, before the program stops, and when the user requests sending.

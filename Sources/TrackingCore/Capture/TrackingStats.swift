@@ -1,5 +1,5 @@
 /// The capture settings that were in force when a point was captured. They are written to the point's `extra` (a JSON
-/// object) as six statistics, with the names and values of the Overland app.
+/// object) with the names and values of the Overland app.
 public struct TrackingStats: Hashable, Sendable {
     /// `true` when recording pauses while the trackable is stationary (`pauses`).
     public var pauses: Bool
@@ -25,8 +25,9 @@ public struct TrackingStats: Hashable, Sendable {
         self.significantChange = significantChange
     }
 
-    /// Returns the point with six capture settings added to its `extra`, a JSON object. If a privacy zone replaced the
-    /// position by its centre, the point is returned unchanged.
+    /// Returns the point with the five capture settings and the number of fixes that were delivered together added to
+    /// its `extra`, a JSON object. If a privacy zone replaced the position by its centre, the point is returned
+    /// unchanged.
     ///
     /// - Parameters:
     ///   - fix: The point.

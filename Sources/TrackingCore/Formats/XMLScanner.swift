@@ -49,7 +49,7 @@ struct XMLScanner: Sendable {
 
     /// Returns the next item of the document (element start, element end or text); `nil` when more bytes are needed.
     ///
-    /// - Throws: `Malformed` when the document is not well-formed.
+    /// - Throws: `Malformed` when the document is not well-formed, has a tag that is too long, or is nested too deeply.
     mutating func next() throws(Malformed) -> Event? {
         if let name = self.pendingEnd {
             self.pendingEnd = nil

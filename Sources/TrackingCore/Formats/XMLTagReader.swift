@@ -32,10 +32,11 @@ package struct XMLTagReader {
         }
     }
 
-    /// Returns `true` for a byte that is XML white space.
+    /// Returns `true` for a byte that is ASCII white space: a space, or one of the bytes 0x09 to 0x0D.
     package static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
-    /// Returns the text with its XML references, such as `&amp;`, replaced by the characters that they mean.
+    /// Returns the text with its XML references, such as `&amp;`, replaced by the characters that they mean. Unknown
+    /// references remain.
     static func unescaped(_ bytes: ArraySlice<UInt8>) -> String {
         guard bytes.contains(UInt8(ascii: "&")) else { return String(decoding: bytes, as: UTF8.self) }
         var text = ""

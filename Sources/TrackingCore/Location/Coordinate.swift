@@ -7,7 +7,7 @@ public struct Coordinate: Hashable, Sendable {
     /// Degrees east of Greenwich, -180…180.
     public let longitude: Double
 
-    /// The mean radius of WGS 84, (2a + b) / 3, in metres. All distances in Godwit use it.
+    /// The mean radius of WGS 84, (2a + b) / 3, in metres. Godwit calculates distances on a sphere with this radius.
     public static let meanEarthRadius: Meters = 6_371_008.8
 
     /// Makes a coordinate; returns `nil` when a number is not finite or out of range.

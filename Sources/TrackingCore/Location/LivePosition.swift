@@ -9,7 +9,7 @@ public enum LivePosition {
         /// The point is exactly at latitude 0, longitude 0. Receivers without a fix report that position.
         case nowhere
         /// The point's time is wrong, because the device's clock was not set when the point was captured. The device
-        /// marked the point so, or the time is before 2001.
+        /// marked the point so, or the point's time is before 2001 while the clock of the checking program is not.
         case unsetClock
         /// The point's time is in the future: it is ahead of the clock of the program that checks it by the given
         /// duration, which exceeds ``LivePosition/maximumAhead``.

@@ -37,7 +37,8 @@ public struct Location: Hashable, Sendable {
     public var tripID: String?
     /// The kind of source that produced the position, such as a GPS receiver or a simulation.
     public var source: SourceKind?
-    /// Additional values as the bytes of a JSON object, at most 4 KiB. Godwit sends, stores and exports them unchanged.
+    /// Additional values as the bytes of a JSON object, at most 4 KiB. Godwit may add members of its own. It sends,
+    /// stores and exports the other members unchanged.
     public var extra: [UInt8]?
 
     /// The maximum number of bytes of the JSON object in `extra`, the additional values of a fix.

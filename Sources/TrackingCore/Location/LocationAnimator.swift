@@ -3,8 +3,8 @@
 /// Give the animator each update as it arrives, and request a ``Frame`` whenever the screen is drawn. After each
 /// update, the marker moves at constant speed along the points that it has not passed yet, then along the update's
 /// intermediate locations, to the newest position. It arrives when the next update is expected. Because the whole
-/// remaining path takes one interval, the marker moves faster when updates come early and is never more than one
-/// interval late. Positions between two points lie on a great circle.
+/// remaining path takes one interval, the marker moves faster when updates come early, and it is late by at most one
+/// interval and the ``delay``. Positions between two points lie on a great circle.
 ///
 /// The animator reads no clock. Pass the time of any clock that never goes back, for example
 /// `MonotonicTime(start.duration(to: .now))`, where `start` is a `ContinuousClock.Instant`.
@@ -40,8 +40,9 @@ public struct LocationAnimator: Sendable {
     /// next.
     static let maximumWaypoints = 256
 
-    /// The expected time between two updates. The marker moves to a new position within this time; with zero, it jumps.
-    /// A new value takes effect at the next update. ``ResolutionInForce`` contains the publisher's current interval.
+    /// The expected time between two updates. The marker moves to a new position within this time and the ``delay``;
+    /// when both are zero, it jumps. A new value takes effect at the next update. ``ResolutionInForce`` contains the
+    /// publisher's current interval.
     public var expectedInterval: Duration
     /// A time added to the expected interval, so that the marker does not stop when an update is slightly late. The
     /// marker arrives later by this time.
@@ -56,10 +57,11 @@ public struct LocationAnimator: Sendable {
     private var start = MonotonicTime(.zero)
     private var duration = Duration.zero
 
-    /// Makes an animator that has received no update yet.
+    /// Makes an animator for the map marker of one trackable. It has received no update yet.
     ///
     /// - Parameters:
-    ///   - expectedInterval: The expected time between two updates, ≥ 0. With zero, the marker jumps.
+    ///   - expectedInterval: The expected time between two updates, ≥ 0. With zero and without a delay, the marker
+    ///     jumps.
     ///   - delay: The time added to the expected interval, so that the marker does not stop when an update is slightly
     ///     late.
     ///   - snapDistance: The longest distance between two points that the marker moves smoothly; `nil` for no limit.

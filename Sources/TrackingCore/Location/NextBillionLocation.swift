@@ -50,7 +50,7 @@ public struct NextBillionLocation: Hashable, Sendable {
 }
 
 extension NextBillionLocation {
-    /// The threshold above which a time counts as milliseconds instead of seconds, because NextBillion.ai's REST API
+    /// The threshold from which on a time counts as milliseconds instead of seconds, because NextBillion.ai's REST API
     /// uses milliseconds. The threshold, 1e11 s, is in the year 5138.
     static let leastMilliseconds = 1e11
 

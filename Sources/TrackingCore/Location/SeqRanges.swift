@@ -11,13 +11,14 @@ public struct SeqRanges: Hashable, Sendable {
     /// Makes an empty set of numbers, with at most `maximumRanges` ranges (at least 1).
     public init(maximumRanges: Int = 64) { self.maximumRanges = max(1, maximumRanges) }
 
-    /// Returns `true` when the record number `seq` was received. Costs O(log n) in the number of ranges.
+    /// Returns `true` when the record number `seq` was received, or counts as received because two ranges were joined.
+    /// Costs O(log n) in the number of ranges.
     public func contains(_ seq: UInt64) -> Bool {
         let place = self.place(of: seq)
         return place > 0 && self.ranges[place - 1].contains(seq)
     }
 
-    /// Inserts a record number that was received. Returns `false` when the number was received before.
+    /// Inserts a record number that was received. Returns `false` when the number already counted as received.
     public mutating func insert(_ seq: UInt64) -> Bool {
         let place = self.place(of: seq)
         if place > 0, self.ranges[place - 1].contains(seq) { return false }

@@ -59,7 +59,7 @@ public struct MonotonicTime: Hashable, Comparable, Sendable, InstantProtocol {
 }
 
 extension MonotonicTime {
-    /// Returns the earlier of two optional moments; `nil` when both are `nil`.
+    /// Returns the earlier of two optional moments. If one is `nil`, returns the other one; `nil` when both are `nil`.
     package static func earlier(_ one: Self?, _ other: Self?) -> Self? {
         guard let one, let other else { return one ?? other }
         return min(one, other)

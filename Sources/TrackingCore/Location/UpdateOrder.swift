@@ -69,7 +69,8 @@ public struct UpdateOrder: Hashable, Sendable {
     }
 
     /// Returns those skipped points of an update that were not received before, in order. Skipped points are earlier
-    /// points that had no update of their own. Each returned point contains its stream.
+    /// points that had no update of their own. Each returned point contains its stream, which is that of the update
+    /// unless the point names another one.
     public mutating func newSkipped(_ update: LocationUpdate) -> [Location] {
         update.skipped.compactMap { point in
             var point = point

@@ -1,9 +1,9 @@
 /// The publishers that are present on one trackable. One of them is the owner, which is entitled to publish the
 /// trackable: the one with the greatest ``PublisherClaim``.
 ///
-/// Finding the owner takes constant time. Adding and removing a publisher take O(log n), so that many foreign
-/// publishers cannot slow down the program. For that reason the heap may still contain some publishers that were
-/// removed.
+/// Finding the owner takes constant time. Adding and removing a publisher take O(log n) on average, so that many
+/// foreign publishers cannot slow down the program. For that reason the heap may still contain some publishers that
+/// were removed.
 struct OwnerQueue: Sendable {
     private struct Name: Hashable, Sendable {
         let client: ClientID

@@ -94,7 +94,8 @@ package struct PresenceStateMachine: Sendable {
     private var owners: [TrackableID: OwnerQueue] = [:]
     private var timers = DeadlineQueue<Timer>()
 
-    /// Makes a machine that knows no members.
+    /// Makes a machine that decides which publishers and subscribers are present on trackables. It knows none of them
+    /// yet.
     ///
     /// - Parameter limit: The maximum number of presence messages that are stored. Further ones are ignored, so that
     ///   foreign clients cannot fill the memory.
@@ -128,8 +129,9 @@ package struct PresenceStateMachine: Sendable {
         Set((self.clients[client]?.presences ?? []).map(\.trackable))
     }
 
-    /// Handles that this program was connected to the broker. Each known member counts as present for one more lease,
-    /// the time for which a heartbeat is valid. Its messages must arrive again within that time.
+    /// Handles that this program was connected to the broker. Each present member remains present for one more lease,
+    /// the time for which a heartbeat is valid. Its heartbeat and its presence message must arrive again within that
+    /// time. Otherwise it counts as offline, and its presence message as cleared.
     package mutating func connected(now: MonotonicTime) {
         self.isConnected = true
         for (id, client) in self.clients {
@@ -213,8 +215,8 @@ package struct PresenceStateMachine: Sendable {
         return self.review(client, now: now)
     }
 
-    /// Ends the validity of heartbeats and the other waits that are over at `now`, and returns the members that left.
-    /// The call has no effect before ``nextDeadline``.
+    /// Ends the validity of heartbeats and the other waits that are over at `now`. Returns the members that left, and
+    /// the clients whose liveness is no longer needed. The call has no effect before ``nextDeadline``.
     package mutating func timerFired(now: MonotonicTime) -> [Change] {
         guard self.isConnected else { return [] }
         var changes: [Change] = []

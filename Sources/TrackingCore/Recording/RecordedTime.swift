@@ -59,7 +59,8 @@ extension Location {
 
 extension Trip {
     /// Returns `true` when this version of a trip must replace the version `other`. An ended version wins over one in
-    /// progress, then the longer duration wins, then the higher record number. So the order of arrival does not matter.
+    /// progress, then the longer duration wins, then the higher record number, then the greater stream id. So the order
+    /// of arrival does not matter.
     public func supersedes(_ other: Trip) -> Bool { self.rank > other.rank }
 
     private var rank: (Int, Double, UInt64, String) {

@@ -6,7 +6,7 @@ public struct Recording: Hashable, Sendable {
     /// find wrong clocks.
     public var receivedAt: UnixTime
     /// The points in the message. Points of Godwit's publishers have a stream and a number in it (`seq`). Points of
-    /// other publishers have neither.
+    /// other publishers may have neither.
     public var points: [Location] = []
     /// The versions of trips in the message. Each change of a trip is a new version of it.
     public var trips: [RecordedDocument<Trip>] = []

@@ -15,7 +15,8 @@ public struct RecordingBatch: Hashable, Sendable {
     public var count: Int { self.recordings.reduce(0) { $0 + $1.points.count + $1.trips.count + $1.events.count } }
 
     /// Adds a message that has arrived to the batch. An invalid message is added to ``refused``. Messages that are not
-    /// recorded (commands, requests, liveness, acknowledgements) are ignored.
+    /// recorded are ignored: raw positions, commands and their answers, resolution requests, liveness,
+    /// acknowledgements, and the empty messages that clear a retained record.
     ///
     /// - Parameters:
     ///   - message: The message.
@@ -47,7 +48,8 @@ public struct RecordingBatch: Hashable, Sendable {
                 payload: message.payload))
     }
 
-    /// Decodes the content of one message into `recording`. Returns `false` when messages of this kind are not stored.
+    /// Decodes the content of one message into `recording`. Returns `false` when the message is not stored: messages of
+    /// this kind are never stored, or it only clears a retained record.
     ///
     /// - Throws: `invalidPayload` or another error that states why the content is invalid.
     private mutating func read(

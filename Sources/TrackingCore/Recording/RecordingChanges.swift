@@ -15,7 +15,8 @@ public struct RecordingChanges: Sendable {
     /// The trackables whose rows must be written, by their keys in the database. Their last position, current group of
     /// points or list of recent streams has changed.
     public internal(set) var trackables: [Int64: RecordingLedger.Trackable] = [:]
-    /// The number of records that were received again although they are stored, by the key of the stream.
+    /// The number of records that were received again although their numbers are marked as stored or erased, by the key
+    /// of the stream.
     public internal(set) var duplicates: [Int64: Int] = [:]
     /// The number of new points whose time comes from a wrong clock, by the key of the stream.
     public internal(set) var clockFaults: [Int64: Int] = [:]

@@ -48,7 +48,7 @@ public struct Approach: Hashable, Sendable {
 /// `docs/reference/resolution.md`, "Destination", contains the rule.
 ///
 /// A new, changed or removed destination takes effect at once. A change of the distance or of the time to arrival takes
-/// effect only if it is noticeable, and at most once in 15 s.
+/// effect only if it is noticeable, and at most once in 15 s. The first distance after a new destination does not wait.
 package struct ApproachStateMachine: Hashable, Sendable {
     /// The shortest time between two published changes of the distance or of the time to arrival: 15 s.
     package static let pause: Duration = .seconds(15)
@@ -59,7 +59,7 @@ package struct ApproachStateMachine: Hashable, Sendable {
     private var latest: Approach?
     private var changed: MonotonicTime?
 
-    /// Makes a machine for a trackable without a destination.
+    /// Makes the machine that decides which approach of a trackable is published. The trackable has no destination yet.
     package init() {}
 
     /// The time at which the caller calls ``updated(_:now:)`` again, so that a noticeable change takes effect. `nil`

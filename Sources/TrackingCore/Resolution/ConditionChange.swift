@@ -20,7 +20,8 @@ public enum ConditionChange: Hashable, Sendable {
     case floorChanged(Resolution?)
     /// The publisher's ceiling changed. The ceiling is the coarsest resolution that a subscriber's request can reach.
     case ceilingChanged(Resolution?)
-    /// The publisher's default resolution changed. It applies to trackables without constraints and without requests.
+    /// The publisher's default resolution changed. It applies where neither the trackable's constraints nor a request
+    /// gives a resolution.
     case defaultChanged(Resolution)
 
     /// `true` when a subscriber made or withdrew a resolution request; `false` for every other change.

@@ -1,7 +1,7 @@
 /// The standard rule for the resolution of a trackable. For a trackable with constraints, the result is the finest
 /// combination of the trackable's own resolution and the subscribers' requests. While the battery is low, its interval
-/// between updates is longer. Without constraints, the result is the combined requests or, without requests, the
-/// publisher's default resolution.
+/// between updates is multiplied by a factor of the constraints. Without constraints, the result is the combined
+/// requests or, without requests, the publisher's default resolution.
 ///
 /// `docs/reference/resolution.md` contains the exact rule.
 public struct DefaultResolutionPolicy: ResolutionPolicy {

@@ -19,8 +19,8 @@ public struct LocationFilter: Sendable {
         case silence
         /// Not published: the fix is older than the last published fix.
         case outOfOrder
-        /// Not published: less than the desired interval has passed since the last published fix. If interval *or*
-        /// distance suffices (rule `either`), the distance is also too short.
+        /// Not published: less than the desired interval, shortened by a tolerance of at most 100 ms, has passed since
+        /// the last published fix. If interval *or* distance suffices (rule `either`), the distance is also too short.
         case tooSoon
         /// Not published: the interval has passed, but the trackable moved less than the minimum displacement. This
         /// result occurs only when both are required (rule `both`).
@@ -65,7 +65,8 @@ public struct LocationFilter: Sendable {
     private var reference: Reference?
     private var lastSent: MonotonicTime?
 
-    /// Makes a filter that has no published fix yet. The interval of `resolution` becomes ``ownInterval``.
+    /// Makes a filter for the fixes of one trackable, of which none was published yet. The interval of `resolution`
+    /// becomes ``ownInterval``.
     public init(resolution: Resolution, rule: FilterRule = .both, maximumSilence: Duration? = nil) {
         self.resolution = resolution
         self.rule = rule

@@ -1,5 +1,5 @@
-/// A multiset with fast access to its least value. Inserting and removing cost O(log n) in the number of distinct
-/// values.
+/// A multiset with fast access to its least value. Inserting and removing cost O(log n) on average in the number of
+/// distinct values.
 ///
 /// A removed value may stay in the internal heap as a leftover. Leftovers are removed when they become the least value
 /// or when they outnumber the other values.

@@ -11,7 +11,8 @@ public struct ResolutionStateMachine: Sendable {
     /// The resolution that would be decided under the same conditions without any subscriber's request.
     public private(set) var own: Resolution
 
-    /// Makes a machine for a trackable without subscribers. ``current`` is the first decision.
+    /// Makes a machine that decides the resolution of a trackable by this policy and these settings. The trackable has
+    /// no subscribers yet, and ``current`` is the first decision.
     public init(
         policy: any ResolutionPolicy = DefaultResolutionPolicy(), constraints: ResolutionConstraints? = nil,
         floor: Resolution? = nil, ceiling: Resolution? = nil, default: Resolution = .standard

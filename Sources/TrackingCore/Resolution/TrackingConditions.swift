@@ -17,10 +17,12 @@ public struct TrackingConditions: Equatable, Sendable {
     public var isNear: Bool
     /// The charge of the device's battery in percent, 0…100; `nil` when unknown.
     public var batteryPercent: Double?
-    /// The publisher's default resolution. It applies when the trackable has neither constraints nor requests.
+    /// The publisher's default resolution. It applies where neither the trackable's constraints nor a request gives a
+    /// resolution.
     public var `default`: Resolution
 
-    /// Makes the conditions of one trackable.
+    /// Makes the conditions on which the decision about a trackable's resolution depends. By default, there are no
+    /// constraints, limits and subscribers, and the battery's charge is unknown.
     public init(
         constraints: ResolutionConstraints? = nil, floor: Resolution? = nil, ceiling: Resolution? = nil,
         requests: RequestBook = RequestBook(), subscribers: Int = 0, isNear: Bool = false,

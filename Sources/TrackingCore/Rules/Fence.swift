@@ -26,8 +26,9 @@ public struct Fence: Hashable, Sendable {
     ///   - name: The name, 1 to 64 bytes of UTF-8.
     ///   - shape: The covered area.
     /// - Throws: `invalidConfiguration` for a name outside of these bounds; for a radius outside of 10 m to 100 km; for
-    ///   a ring with fewer than four places or fewer than three different ones, or whose last place is not its first;
-    ///   for a ring that spans 180 degrees of longitude or more; and for more than ``maximumCorners`` corners.
+    ///   no area, or an area without an outer ring; for a ring with fewer than four places or fewer than three
+    ///   different ones, or whose last place is not its first; for a ring that spans 180 degrees of longitude or more,
+    ///   surrounds a pole, or has an edge half round the earth; and for more than ``maximumCorners`` corners.
     public init(name: String, shape: Shape) throws(TrackingError) {
         guard (1...64).contains(name.utf8.count) else {
             throw TrackingError(

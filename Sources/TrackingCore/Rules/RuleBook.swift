@@ -38,7 +38,7 @@ public struct RuleBook: Sendable {
         }
     }
 
-    /// The age from which a received position is late: 120 s. A late position, and the earlier points in the same
+    /// The age above which a received position is late: 120 s. A late position, and the earlier points in the same
     /// message, describe the past and produce no event.
     public static let maximumLateness: Duration = .seconds(120)
 

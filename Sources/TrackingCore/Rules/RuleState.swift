@@ -1,12 +1,13 @@
-/// The state of one rule for one trackable: whether its condition was met at the last observation, since when, and
-/// whether the event was reported.
+/// The state of one rule for one trackable: the last observation (for example, inside or outside the rule's fence), its
+/// time, and whether the event was reported.
 public struct RuleState: Hashable, Sendable {
-    /// `true` while the condition of the rule is met (inside the fence, silent, too fast, low battery, near the
-    /// destination); `nil` before the first observation.
+    /// `true` while the trackable is inside the rule's fence (also for a rule about leaving it), too fast, low on
+    /// battery or near its destination, otherwise `false`. For a rule about silence, it is `false`. `nil` before the
+    /// first observation.
     public private(set) var holds: Bool?
-    /// The time from which the present state of the condition is measured: its last change between met and not met or,
-    /// for a rule about silence, the last message. Time without a connection to the broker is left out for silence and
-    /// for stays in a fence. `nil` before the first observation.
+    /// The time from which the present value of ``holds`` is measured: its last change or, for a rule about silence,
+    /// the last message. Time without a connection to the broker is left out for silence and for stays in a fence.
+    /// `nil` before the first observation.
     public private(set) var since: UnixTime?
     /// `true` when a rule about silence or about a stay in a fence has produced its event since its condition last
     /// changed. Rules of other kinds leave the value `false`.
@@ -95,8 +96,9 @@ public struct RuleState: Hashable, Sendable {
     /// message does not matter.
     mutating func received(at now: UnixTime) { self = RuleState(holds: false, since: now, isReported: false) }
 
-    /// Excludes the time from `start` to `end`, when no message could be received, from the measured time. This
-    /// concerns rules about silence and about a stay in a fence.
+    /// Excludes the time from `start` to `end`, when no message could be received, from the measured time. A stay in a
+    /// fence then counts without that time, and silence is measured anew from `end`. Rules of other kinds do not
+    /// change.
     mutating func passedOver(_ condition: Rule.Condition, from start: UnixTime, to end: UnixTime) {
         guard !self.isReported, let since = self.since else { return }
         switch condition {
