@@ -86,7 +86,7 @@ struct FileSettings {
 
     private func misplaced(_ entry: ConfigurationFile.Entry) -> ValidationError {
         ValidationError(
-            "\(self.file.place(entry)) has different meanings in different commands. Write it below the name of the command that it is for, such as 'serve:'"
+            "\(self.file.place(entry)) must not be at the top of the default configuration file, because not every command has this option with the same meaning. Write it below the name of the command that it is for, such as 'serve:'"
         )
     }
 

@@ -109,7 +109,10 @@ private struct Fleet: ParsableCommand {
 
     @Test(arguments: [
         ("brokr: x\n", "line 1: the key 'brokr' is unknown"),
-        ("broker: x\nformat: json\n", "line 2: the key 'format' has different meanings in different commands"),
+        (
+            "broker: x\nformat: json\n",
+            "line 2: the key 'format' must not be at the top of the default configuration file"
+        ),
         ("look:\n  formt: json\n", "line 2: the key 'formt' is unknown"),
         ("look:\n  config: a.yaml\n", "line 2: the key 'config' would name a second configuration file"),
         ("lok:\n  format: json\n", "line 1: the key 'lok' is unknown"),
