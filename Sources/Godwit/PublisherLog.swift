@@ -8,7 +8,7 @@ public enum PublisherLog: Hashable, Sendable {
     /// The log is an SQLite file named after the client id, in the user's state folder. That folder is
     /// `$STATE_DIRECTORY`, else `$XDG_STATE_HOME/godwit`, else `~/.local/state/godwit`.
     case stateFolder
-    /// The log is the file at this path. The folder of the file must exist.
+    /// The log is an SQLite file at this path. The folder of the file must exist.
     case file(String)
     /// The log is in memory. It holds at most the last 100,000 records, and they are lost when the program ends.
     case memory

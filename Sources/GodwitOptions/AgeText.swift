@@ -1,4 +1,4 @@
-/// Converts the ages of positions to text for people.
+/// Converts the age of a position, the time since it was measured, to a short text for people, such as `12 min`.
 public enum AgeText {
     /// Returns an age as text in one unit, rounded down: `45 s`, `12 min`, `26 h`, `9 d`, `7 y`. The unit is seconds
     /// below two minutes, minutes below two hours, hours below two days, days below two years, and otherwise years. The

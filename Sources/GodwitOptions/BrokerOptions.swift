@@ -104,7 +104,7 @@ public struct BrokerOptions: ParsableArguments, Sendable {
 
 /// The ids under which one run of a program connects to the broker: the client id and the session id.
 public struct Identity: Sendable {
-    /// The client id of the connection.
+    /// The client id with which the program connects to the broker.
     public let client: ClientID
     /// The session id: a random id for one run of the program.
     public let session: SessionID
@@ -186,7 +186,8 @@ extension BrokerOptions {
     ///   - user: The user name that replaces the one in `--broker`, with the same password; `nil` for no replacement.
     ///   - remedy: A sentence that is added to the error when another connection takes over the same client id; see
     ///     ``sharedUserRemedy(_:)``.
-    /// - Throws: `invalidConfiguration` for invalid options; `inputUnreadable` if the password file cannot be read.
+    /// - Throws: `invalidConfiguration` for invalid options; `inputUnreadable` if the password file or a certificate file
+    ///   cannot be read.
     public func transport(
         for member: some MemberConfiguration, user: String? = nil, remedy: String? = nil
     ) throws(TrackingError) -> MQTTTransport {
@@ -198,7 +199,8 @@ extension BrokerOptions {
     /// Makes an MQTT connection without a will: when this connection ends, the broker publishes nothing to other
     /// clients.
     ///
-    /// - Throws: `invalidConfiguration` for invalid options; `inputUnreadable` if the password file cannot be read.
+    /// - Throws: `invalidConfiguration` for invalid options; `inputUnreadable` if the password file or a certificate file
+    ///   cannot be read.
     public func transport(_ identity: Identity) throws(TrackingError) -> MQTTTransport {
         try self.transport(identity.client, user: nil)
     }
@@ -211,7 +213,8 @@ extension BrokerOptions {
     ///   - user: The user name that replaces the one in `--broker`, with the same password; `nil` for no replacement.
     ///   - remedy: A sentence that is added to the error when another connection takes over the same client id; see
     ///     ``sharedUserRemedy(_:)``.
-    /// - Throws: `invalidConfiguration` for invalid options; `inputUnreadable` if the password file cannot be read.
+    /// - Throws: `invalidConfiguration` for invalid options; `inputUnreadable` if the password file or a certificate file
+    ///   cannot be read.
     public func transport(
         _ client: ClientID, user: String?, remedy: String? = nil
     ) throws(TrackingError) -> MQTTTransport {
@@ -232,7 +235,8 @@ extension BrokerOptions {
     ///   - key: The path of the private key in place of `--key`; `nil` for `--key`.
     ///   - remedy: A sentence that is added to the error when another connection takes over the same client id; see
     ///     ``sharedUserRemedy(_:)``.
-    /// - Throws: `invalidConfiguration` for invalid options; `inputUnreadable` if the password file cannot be read.
+    /// - Throws: `invalidConfiguration` for invalid options; `inputUnreadable` if the password file or a certificate file
+    ///   cannot be read.
     public func intake(
         _ client: ClientID, receiveMaximum: Int, user: String?, certificate: String?, key: String?,
         remedy: String? = nil
@@ -265,7 +269,8 @@ extension BrokerOptions {
 
     /// Makes an MQTT client for single operations, such as a publish that waits for the broker's acknowledgement.
     ///
-    /// - Throws: `invalidConfiguration` for invalid options; `inputUnreadable` if the password file cannot be read.
+    /// - Throws: `invalidConfiguration` for invalid options; `inputUnreadable` if the password file or a certificate file
+    ///   cannot be read.
     package func client(_ identity: Identity) throws(TrackingError) -> MQTTClient {
         let base = MQTTConfiguration(endpoints: try self.endpoints.map(\.0), client: identity.client)
         return try MQTTClient(configuration: self.completed(base))

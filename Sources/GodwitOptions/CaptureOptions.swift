@@ -58,8 +58,8 @@ public struct CaptureOptions: ParsableArguments {
     public var maximumAccuracyRadius: Double?
 
     /// The rule for large distances from the last recorded point. With a distance in metres, a point that far away is
-    /// recorded even before the minimum time. With `only`, only points 500 m apart are recorded. With `off`, there is
-    /// no such rule.
+    /// recorded even before the minimum time. With `only`, only points at least 500 m apart are recorded. With `off`,
+    /// there is no such rule.
     @Option(
         help: ArgumentHelp(
             "Also record each point this many metres from the last one, even before --minimum-time has passed. only: record only points 500 m apart. off: no such rule.",

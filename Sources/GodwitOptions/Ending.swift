@@ -4,7 +4,7 @@ private import Synchronization
 public final class Ending: Sendable {
     private let first = Mutex<(any Error)?>(nil)
 
-    /// Creates the outcome of a program that has not failed yet.
+    /// Creates the outcome of a program in which no task has reported an error yet.
     public init() {}
 
     /// The first error that a task reported; `nil` if no task failed.

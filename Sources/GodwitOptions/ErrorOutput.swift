@@ -4,8 +4,8 @@ import Synchronization
 import TrackingCore
 import TrackingRuntime
 
-/// Writes lines to standard error on a thread of its own, so that a slow reader never blocks the program. At most 1,024
-/// lines and 256 KiB wait to be written. Beyond that, the oldest waiting lines are dropped and counted.
+/// Writes lines to standard error on a thread of its own, so that a slow reader does not block the program. At most
+/// 1,024 lines and 256 KiB wait to be written. Beyond that, the oldest waiting lines are dropped and counted.
 final class ErrorOutput: TextOutputStream, Sendable {
     private struct State {
         var waiting = BoundedBuffer<String>(count: 1_024, bytes: 256 * 1_024)
@@ -33,14 +33,14 @@ final class ErrorOutput: TextOutputStream, Sendable {
         }
     }
 
-    /// The writer for the standard error of this process.
+    /// The writer through which all parts of this process write lines to its standard error.
     static let standard = ErrorOutput(descriptor: STDERR_FILENO)
 
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "godwit.errors")
     private let descriptor: Int32
 
-    /// Creates a writer for a file descriptor.
+    /// Creates a writer of lines to a file descriptor, such as that of standard error.
     ///
     /// - Parameter descriptor: The file descriptor to write to. The caller keeps it open.
     init(descriptor: Int32) { self.descriptor = descriptor }

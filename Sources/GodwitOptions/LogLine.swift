@@ -6,10 +6,10 @@ import TrackingCore
 struct LogLine {
     /// The form of log lines, which depends on their reader. It determines the beginning of each line.
     enum Form: Hashable, Sendable {
-        /// A terminal or a file: each line begins with its time and its level.
+        /// The form for a terminal or a file: each line begins with its time and its level.
         case plain
-        /// The journal of systemd, which adds the time itself. Each line begins with its level as a number in angle
-        /// brackets (sd-daemon(3)), so that `journalctl -p warning` finds it.
+        /// The form for the journal of systemd, which adds the time itself. Each line begins with its level as a number
+        /// in angle brackets (sd-daemon(3)), so that `journalctl -p warning` finds it.
         case journal
     }
 

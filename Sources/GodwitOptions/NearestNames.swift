@@ -9,9 +9,10 @@ public struct NearestNames: Hashable, Sendable {
         var distance: Int
     }
 
-    /// The largest number of names that are suggested.
+    /// The largest number of similar names that are suggested for an unknown name: 3.
     public static let maximumCount = 3
-    /// The number of characters at the beginning of a name that are compared. Further characters are ignored.
+    /// The number of characters at the beginning of a name that are compared to find similar names: 128. Further
+    /// characters are ignored.
     private static let maximumLength = 128
 
     private let wanted: [Character]

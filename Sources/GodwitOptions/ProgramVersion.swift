@@ -1,6 +1,6 @@
 /// The version of the programs `godwit` and `godwit-agent`.
 public enum ProgramVersion {
-    /// The version of the last entry in CHANGELOG.md.
+    /// The version number of the programs, the same as in the last entry of CHANGELOG.md.
     static let number = "0.1.0"
 
     /// Returns the version as `--version` prints it: `0.1.0 (9c7557c)`, or `0.1.0` for an empty commit.

@@ -1,11 +1,11 @@
 private import SystemLibrary
 
-/// The progress of a long command as one line of text.
+/// The progress of a long command, the finished steps among all steps, as one line of text with a bar.
 public struct ProgressBar: Hashable, Sendable {
     private let done: Int
     private let total: Int
 
-    /// Creates the state of a progress bar.
+    /// Creates a progress bar from the numbers of finished and of all steps.
     ///
     /// - Parameters:
     ///   - done: The number of finished steps, 0…`total`.

@@ -5,7 +5,7 @@ private import TrackingRuntime
 
 /// A terminal in which a program reads single keys and redraws a table.
 public struct Terminal: Sendable {
-    /// The control sequence that hides the cursor and clears the screen.
+    /// The control sequence to print before the first table: it hides the cursor and clears the screen.
     public static let start = "\u{1B}[?25l\u{1B}[2J"
 
     private let saved: termios

@@ -145,10 +145,10 @@ public struct TextTable: Sendable {
     private let columns: [TextColumn]
     private var rows: [[String]] = []
 
-    /// Creates a table without rows.
+    /// Creates a table with these columns and without rows.
     public init(_ columns: [TextColumn]) { self.columns = columns }
 
-    /// Appends a row to the table. It has one cell for each column.
+    /// Appends a row to the table. The row has one cell for each column.
     public mutating func append(_ cells: [String]) { self.rows.append(cells) }
 
     /// Returns the table as text, with a line end after each line. The text of a table without rows is empty.

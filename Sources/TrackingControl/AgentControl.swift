@@ -7,7 +7,8 @@ public import TrackingCore
 /// work is done. A method that throws has not changed the settings. There is an exception: a change that hides
 /// positions, and the change of ``bind(_:unsent:_:)``, take effect even if they cannot be saved for the next start.
 public protocol AgentControl: Sendable {
-    /// Returns the present state of the agent.
+    /// Returns the agent's status: the connection to the broker, the trackables, the unacknowledged records, the last
+    /// fix and the battery.
     func status() async -> AgentStatus
 
     /// Waits until the agent's publisher has answered a query, which shows that the agent is alive. Returns at once
@@ -21,9 +22,11 @@ public protocol AgentControl: Sendable {
     func setOn(_ isOn: Bool) async throws(CommandFailure)
 
     /// Sends one batch of pending records (records without an acknowledgement) of each trackable now. If a batch of a
-    /// trackable is already being sent, that batch counts, and no further one is sent.
+    /// trackable is already being sent, that batch counts, and no further one is sent. Returns when the broker has
+    /// acknowledged the batches.
     ///
-    /// - Returns: The number of records in the batches.
+    /// - Returns: The number of records in the batches; 0 when no record is pending.
+    /// - Throws: `isOff` while tracking is off; `notConnected` without a connection to the broker.
     func sendNow() async throws(CommandFailure) -> Int
 
     /// Sends all pending records (those without an acknowledgement yet) of the tracked trackables, and returns when
@@ -31,6 +34,7 @@ public protocol AgentControl: Sendable {
     ///
     /// - Parameter progress: Called after each batch, and at least every 10 s.
     /// - Returns: The number of records sent.
+    /// - Throws: `isOff` while tracking is off; `notConnected` without a connection to the broker.
     func flush(_ progress: ControlProgress) async throws(CommandFailure) -> Int
 
     /// Begins a trip of a trackable.
@@ -89,7 +93,7 @@ public protocol AgentControl: Sendable {
     ///   - settings: The new values by the long names of the options, written as on the command line.
     ///   - isFromAfar: `true` for a command that arrived through the broker. It may not change secrets, the right to
     ///     command the agent, or the names of programs, files and brokers.
-    /// - Returns: The changed settings; for a secret and for the destination, the values are left out.
+    /// - Returns: The changed settings; for a privacy zone, a secret and the destination, the values are left out.
     /// - Throws: `notAllowed` for a setting that a command from the broker may not change; `invalidArguments` for an
     ///   unknown setting or an invalid value.
     func configure(_ settings: [String: String], isFromAfar: Bool) async throws(CommandFailure) -> [SettingChange]
@@ -109,8 +113,10 @@ public protocol AgentControl: Sendable {
     /// - Throws: `unknownTrackable` if the agent does not track the trackable.
     func setDestination(_ destination: Coordinate?, of id: TrackableID) async throws(CommandFailure)
 
-    /// Requests a fix from the receiver now. The fix is published as the trackable's live position, even if the
-    /// resolution (interval and displacement) would skip it.
+    /// Requests a fix from the receiver now, and returns when the fix was recorded. The fix is published as the
+    /// trackable's live position, even if the resolution (interval and displacement) would skip it.
+    ///
+    /// - Throws: `isOff` while tracking is off; `failed` if the receiver delivers no position within 20 s.
     func report() async throws(CommandFailure)
 
     /// Tracks the trackable `id` in place of all tracked trackables. If it is already the only one, nothing changes.
@@ -141,12 +147,14 @@ public struct SettingChange: Hashable, Sendable {
     /// The name of the setting: the long name of an option, or `broker`, `user`, `password`, `trackable` or
     /// `destination`.
     public var key: String
-    /// The value before the change; `nil` if the setting had none or is secret.
+    /// The value of the setting before the command changed it; `nil` if the setting had none, or if its values are not
+    /// shown (secrets, privacy zones and destinations).
     public var before: String?
-    /// The value after the change; `nil` if the setting was removed or is secret.
+    /// The value of the setting after the command changed it; `nil` if the setting was removed, or if its values are
+    /// not shown (secrets, privacy zones and destinations).
     public var after: String?
 
-    /// Creates the description of a changed setting.
+    /// Creates the description of a changed setting from its name, its old value and its new value.
     public init(key: String, before: String?, after: String?) {
         self.key = key
         self.before = before

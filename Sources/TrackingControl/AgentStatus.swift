@@ -24,7 +24,7 @@ public struct AgentStatus: Hashable, Sendable {
         }
     }
 
-    /// The state of one tracked trackable.
+    /// The state of one trackable that the agent tracks, among others its resolution, its pending records and its trip.
     public struct Trackable: Hashable, Sendable {
         /// The id of the trackable.
         public var id: TrackableID

@@ -4,7 +4,8 @@ public import TrackingCore
 public enum ControlLine: Hashable, Sendable {
     /// The answer to a command: its result or its failure. No further line follows for this command.
     case answer(CommandAnswer)
-    /// The progress of a long command: the number of records done, and the number of all records.
+    /// The progress of a long command: the number of records that were sent so far, and the number of all records to
+    /// send.
     case progress(id: String, done: Int, total: Int)
     /// One of several items that the agent sends for a command before the answer, such as one record of an export.
     case item(id: String, JSONValue)
@@ -54,7 +55,7 @@ public enum ControlLine: Hashable, Sendable {
 
 /// Splits the bytes received on a socket into lines, within bounded memory.
 struct LineBuffer {
-    /// The largest number of bytes in a line, without its line end.
+    /// The largest number of bytes in a line that is received on the socket, without its line end.
     let limit: Int
     private var begun: [UInt8] = []
 

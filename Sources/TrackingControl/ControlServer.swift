@@ -9,7 +9,8 @@ import TrackingRuntime
 /// Commands of one client are performed one after the other; clients do not wait for each other. The length of a
 /// command is limited, and a client that does not read its answers is disconnected.
 public struct ControlServer: Sendable {
-    /// The largest number of connected clients. A further client receives an error and is disconnected.
+    /// The largest number of clients that are connected to the control socket at the same time: 16. A further client
+    /// receives an error and is disconnected.
     public static let maximumClients = 16
 
     /// A function that performs a command and returns its answer. Its parameter `say` sends lines to the client before

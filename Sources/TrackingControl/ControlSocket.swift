@@ -4,7 +4,7 @@ import TrackingRuntime
 
 /// The local control socket of an agent: functions for its path, for listening on it and for connecting to it.
 public enum ControlSocket {
-    /// The largest number of bytes in the path of a socket.
+    /// The largest number of bytes in the path of a control socket: 107.
     static let maximumPathBytes = 107
 
     /// Returns the default path of an agent's control socket: `godwit/agent.sock` in `XDG_RUNTIME_DIR` if that is set,

@@ -2,7 +2,7 @@ import TrackingCore
 
 /// Parses set-up links, which have a common form: a scheme, `://setup?`, and named, percent-encoded values.
 enum SetupLink {
-    /// The largest number of bytes in a set-up link.
+    /// The largest number of bytes in a set-up link: 4,096. A longer link is rejected.
     private static let maximumBytes = 4096
 
     /// Parses the values of a set-up link, by name.

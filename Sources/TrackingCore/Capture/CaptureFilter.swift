@@ -4,7 +4,8 @@
 /// The filter compares each fix with the last *recorded* fix. Times are the times of the fixes, not of their arrival. A
 /// fix with the same time as the last recorded one is judged by the same rules.
 public struct CaptureFilter: Hashable, Sendable {
-    /// The decision about a fix, with its reason. If several reasons apply, the first case in this list is returned.
+    /// The decision whether a fix is recorded or dropped, with its reason. If several reasons apply, the first case in
+    /// this list is returned.
     public enum Verdict: Hashable, Sendable, CaseIterable {
         /// Dropped: the fix's accuracy radius is above ``CaptureFilter/maximumAccuracyRadius``. This reason never
         /// applies to a fix with an unknown accuracy.
@@ -19,7 +20,7 @@ public struct CaptureFilter: Hashable, Sendable {
         /// time and distance do not apply then.
         case significant
         /// Dropped: only significant changes (500 m or more from the last recorded fix) are recorded, and the fix is
-        /// none.
+        /// closer.
         case insignificant
         /// Dropped: less than ``CaptureFilter/minimumTime`` has passed since the last recorded fix. A tenth of that
         /// time, at most 100 ms, may be missing.
@@ -29,7 +30,7 @@ public struct CaptureFilter: Hashable, Sendable {
         /// Dropped: the fix comes too soon or too close after the last recorded one for ``CaptureFilter/resolution``.
         /// With the rule `both`, its interval or its displacement is not reached; with `either`, both are not reached.
         case tooFine
-        /// Recorded: no rule excludes the fix.
+        /// Recorded: no setting of the filter excludes the fix.
         case recorded
 
         /// `true` if the decision is to record the fix.
@@ -53,7 +54,8 @@ public struct CaptureFilter: Hashable, Sendable {
         case only
     }
 
-    /// The distance from the last recorded fix that is required with `SignificantChange.only`: 500 m.
+    /// The distance that a fix must have from the last recorded fix to be recorded with `SignificantChange.only`: 500
+    /// m.
     public static let significantDistance: Meters = 500
 
     private struct Reference: Hashable, Sendable {

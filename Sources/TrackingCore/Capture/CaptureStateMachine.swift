@@ -4,7 +4,7 @@
 ///
 /// There is one such machine for a device. Trips are processed elsewhere, for each trackable.
 public struct CaptureStateMachine: Hashable, Sendable {
-    /// The decision about a fix, recorded or dropped, with its reason.
+    /// The decision whether a fix is recorded or dropped, with its reason.
     public enum Verdict: Hashable, Sendable {
         /// Dropped: the position is a mock (no receiver measured it), and mocks are to be dropped.
         case mock
@@ -19,7 +19,7 @@ public struct CaptureStateMachine: Hashable, Sendable {
 
     /// The result of processing one fix: the decision, the position to show, the point to record, and events.
     public struct Outcome: Hashable, Sendable {
-        /// The decision about the fix, with its reason.
+        /// The decision whether the fix is recorded or dropped, with its reason.
         public var verdict: Verdict
         /// The position after the privacy zones were applied; `nil` when the fix was dropped as a mock or hidden
         /// entirely. Trips are made from this position. While recording is not paused, the position can also be
@@ -28,11 +28,12 @@ public struct CaptureStateMachine: Hashable, Sendable {
         /// The point to record, with its motion, tracking mode and additional members of `extra` (a JSON object); `nil`
         /// when the fix is not recorded.
         public var point: Location?
-        /// The events to publish because of the fix, in order.
+        /// The events to publish because of the fix, in order: zones entered or left, the begin or the end of a pause,
+        /// and visits.
         public var happenings: [Happening] = []
     }
 
-    /// The settings for capturing points on a device.
+    /// The settings by which the state machine decides about the recording of fixes on a device.
     public struct Configuration: Hashable, Sendable {
         /// The treatment of mock positions, which no receiver measured.
         public var mock = MockPolicy.mark

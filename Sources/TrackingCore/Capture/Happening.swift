@@ -6,7 +6,7 @@ public struct Happening: Hashable, Sendable {
     /// The details of the event, by name.
     public var detail: [String: TrackingEvent.DetailValue]
 
-    /// Makes an event of a kind, with its details.
+    /// Makes an event that was detected while capturing fixes, from its kind, such as `PAUSED`, and its details.
     public init(_ kind: TrackingEvent.Kind, _ detail: [String: TrackingEvent.DetailValue] = [:]) {
         self.kind = kind
         self.detail = detail
@@ -21,7 +21,8 @@ extension TrackingEvent.Kind {
     /// The event that the trackable left a place where it had stayed. Its details contain the times of arrival and
     /// departure.
     public static let visit = Self(rawValue: "VISIT")
-    /// The event that the trackable entered or left a privacy zone.
+    /// The event that the trackable entered or left a privacy zone. Its details contain the name of the zone and the
+    /// direction, never a position.
     public static let zone = Self(rawValue: "ZONE")
     /// The event that a trip began.
     public static let tripStarted = Self(rawValue: "TRIP_STARTED")

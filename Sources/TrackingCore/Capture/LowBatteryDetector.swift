@@ -12,7 +12,7 @@ public struct LowBatteryDetector: Hashable, Sendable {
     /// ``margin``, at most 100 %.
     public private(set) var isLow = false
 
-    /// Makes a detector that has not read a charge yet.
+    /// Makes a detector for the battery's fall below `threshold`, in percent. It has not read a charge yet.
     ///
     /// - Throws: ``TrackingError/Code/invalidConfiguration`` when the threshold is outside 0…100.
     public init(threshold: Double) throws(TrackingError) {

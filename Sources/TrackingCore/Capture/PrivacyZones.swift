@@ -2,7 +2,8 @@
 public struct PrivacyZone: Hashable, Sendable {
     /// The treatment of positions inside a privacy zone.
     public enum Rule: String, Hashable, Sendable, CaseIterable {
-        /// Replace a position inside the zone by the zone's centre, and remove all measurements, such as speed.
+        /// Replace a position inside the zone by the zone's centre, and remove its measurements, such as speed. The
+        /// charge of the battery remains.
         case replace
         /// Record and send no position inside the zone.
         case omit
@@ -18,7 +19,7 @@ public struct PrivacyZone: Hashable, Sendable {
     /// The treatment of positions inside this zone: replaced by the centre, or omitted.
     public let rule: Rule
 
-    /// Makes a privacy zone.
+    /// Makes a privacy zone, a circle in which the trackable's positions are replaced by its centre or omitted.
     ///
     /// - Throws: ``TrackingError/Code/invalidConfiguration`` when the name or the radius is not allowed.
     public init(name: String, center: Coordinate, radius: Meters, rule: Rule = .replace) throws(TrackingError) {
@@ -50,7 +51,7 @@ public struct PrivacyZone: Hashable, Sendable {
 /// Hides positions inside privacy zones (`docs/reference/capture.md`, "Zones"). On the device, every position passes
 /// this filter before it is recorded, sent or logged. That includes positions in trips, events and predictions.
 public struct PrivacyZones: Hashable, Sendable {
-    /// The result of filtering a fix: the position to show, and the zones entered or left.
+    /// The result of hiding a fix that is inside a privacy zone: the position to show, and the zones entered or left.
     public struct Verdict: Hashable, Sendable {
         /// The position that may be shown: the fix itself, or the centre of a privacy zone; `nil` when no position may
         /// be shown.

@@ -14,7 +14,8 @@ public struct SendDeferral: Hashable, Sendable {
     private var travelled = 0.0
     private var heldSince: MonotonicTime?
 
-    /// Makes a deferral that delays no points yet.
+    /// Makes a deferral, which delays the sending of recorded points until the trackable has moved `distance`. It
+    /// delays no points yet.
     ///
     /// - Throws: ``TrackingError/Code/invalidConfiguration`` when the distance is not finite or not above zero.
     public init(distance: Meters) throws(TrackingError) {

@@ -13,7 +13,7 @@ public struct TrackingStats: Hashable, Sendable {
     /// The rule for recording a fix at a large distance from the last recorded one (`significant_change`).
     public var significantChange: CaptureFilter.SignificantChange
 
-    /// Makes the statistics from the capture settings in force.
+    /// Makes the statistics that are added to a recorded point, from the capture settings in force.
     public init(
         pauses: Bool, activity: Activity, desiredAccuracy: DesiredAccuracy, deferral: Meters?,
         significantChange: CaptureFilter.SignificantChange

@@ -58,7 +58,7 @@ package struct GPXReader: RecordingDecoder {
         }
     }
 
-    /// Makes a reader at the beginning of a GPX document.
+    /// Makes a reader of the track points of a GPX document, at the document's beginning.
     package init() {}
 
     package mutating func append(_ bytes: ArraySlice<UInt8>) -> [SourceEvent] {

@@ -1,6 +1,6 @@
-/// A notice from a source of fixes for the operator.
+/// A notice from a source of fixes for the operator, for example that the source failed or that its date was wrong.
 public enum SourceNotice: Hashable, Sendable {
-    /// This source of fixes was selected from several sources and is active now. The others are closed.
+    /// This source of fixes was selected from several sources: from now on, its fixes are used.
     case selected(source: String)
     /// The source of fixes failed for this reason. It will be opened again later.
     case lost(source: String, reason: TrackingError)

@@ -2,7 +2,7 @@
 package struct XMLTagReader {
     private var rest: ArraySlice<UInt8>
 
-    /// Makes a parser at the beginning of the inside of a tag.
+    /// Makes a parser for the inside of an XML tag: the bytes between `<` or `</` and `>` or `/>`.
     init(_ tag: ArraySlice<UInt8>) { self.rest = tag }
 
     /// Reads the element's name and returns it without its namespace prefix; returns `nil` when there is none.

@@ -2,15 +2,16 @@ private import SystemLibrary
 
 /// A position on the WGS 84 ellipsoid: latitude and longitude in degrees.
 public struct Coordinate: Hashable, Sendable {
-    /// Degrees north of the equator, -90…90.
+    /// The latitude in degrees north of the equator, -90…90.
     public let latitude: Double
-    /// Degrees east of Greenwich, -180…180.
+    /// The longitude in degrees east of Greenwich, -180…180.
     public let longitude: Double
 
     /// The mean radius of WGS 84, (2a + b) / 3, in metres. Godwit calculates distances on a sphere with this radius.
     public static let meanEarthRadius: Meters = 6_371_008.8
 
-    /// Makes a coordinate; returns `nil` when a number is not finite or out of range.
+    /// Makes a coordinate from a latitude and a longitude in degrees; returns `nil` when one of them is not finite or
+    /// out of range.
     public init?(latitude: Double, longitude: Double) {
         // The comparisons are false for NaN and infinities.
         guard (-90...90).contains(latitude), (-180...180).contains(longitude) else { return nil }
@@ -72,7 +73,7 @@ extension Double {
     var radians: Double { self * .pi / 180 }
     var degrees: Double { self * 180 / .pi }
 
-    /// The angle in degrees, wrapped into 0 ≤ b < 360, the range of a bearing.
+    /// This number, an angle in degrees, wrapped into 0 ≤ b < 360, the range of a bearing.
     public var normalizedBearing: Double {
         let remainder = self.truncatingRemainder(dividingBy: 360)
         let positive = remainder < 0 ? remainder + 360 : remainder

@@ -6,7 +6,7 @@ public struct Moment: Hashable, Sendable {
     /// The time on the device's wall clock, which may be set forward or back.
     public var wall: UnixTime
 
-    /// Makes a moment from the times on both clocks.
+    /// Makes a moment from its times on the monotonic clock and on the wall clock.
     public init(now: MonotonicTime, wall: UnixTime) {
         self.now = now
         self.wall = wall

@@ -42,7 +42,7 @@ public struct UpdateOrder: Hashable, Sendable {
     /// if its time is later. `nil` while no such limit is known.
     private var seenUntil: UnixTime?
 
-    /// Makes the order of a trackable's updates, before the first update was received.
+    /// Makes the order by which the newest update of a trackable is found. No update was received yet.
     public init() {}
 
     /// Decides if an update's position is the newest position of the trackable, a late one or a duplicate. Call

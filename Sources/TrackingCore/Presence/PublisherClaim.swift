@@ -7,7 +7,7 @@ public struct PublisherClaim: Hashable, Comparable, Sendable {
     /// The session id of the publisher, which identifies one run of the publisher's program.
     public var session: SessionID
 
-    /// Makes a claim from a time and a session id.
+    /// Makes a publisher's claim from the time at which it began to publish the trackable, and its session id.
     public init(since: UnixTime, session: SessionID) {
         self.since = since
         self.session = session

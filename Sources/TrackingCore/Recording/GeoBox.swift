@@ -3,13 +3,13 @@ private import SystemLibrary
 /// A rectangle in latitude and longitude; its edges belong to it. A box across the antimeridian (180°) has a `west`
 /// greater than its `east`.
 public struct GeoBox: Hashable, Sendable {
-    /// The latitude of the southern edge, -90…`north`.
+    /// The latitude of the box's southern edge in degrees, -90…`north`.
     public let south: Double
-    /// The longitude of the western edge, -180…180.
+    /// The longitude of the box's western edge in degrees, -180…180.
     public let west: Double
-    /// The latitude of the northern edge, `south`…90.
+    /// The latitude of the box's northern edge in degrees, `south`…90.
     public let north: Double
-    /// The longitude of the eastern edge, -180…180.
+    /// The longitude of the box's eastern edge in degrees, -180…180.
     public let east: Double
 
     /// Makes a box from its four edges, in degrees. Returns `nil` when a number is not finite or out of range, or

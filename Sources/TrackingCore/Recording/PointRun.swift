@@ -23,14 +23,15 @@ public struct PointRun: Hashable, Sendable {
     /// farther away in time begins another run.
     public static let maximumPause = Duration.seconds(3600)
 
-    /// Makes a run (a group of consecutive points) that consists of one point.
+    /// Makes a run (a group of consecutive points) that begins with one point at this place and time.
     public init(_ place: Coordinate, at time: UnixTime) {
         self.init(
             first: time, last: time, south: place.latitude, west: place.longitude, north: place.latitude,
             east: place.longitude, count: 1)
     }
 
-    /// Makes a run (a group of consecutive points) from values that were stored.
+    /// Makes a run (a group of consecutive points) from the stored values of its time span, its area and its number of
+    /// points.
     public init(
         first: UnixTime, last: UnixTime, south: Double, west: Double, north: Double, east: Double, count: Int
     ) {

@@ -6,7 +6,7 @@ public struct RecordingBatch: Hashable, Sendable {
     /// The rejected messages and records, which are stored separately with the reason (quarantined).
     public var refused: [RefusedMessage] = []
 
-    /// Makes a batch without messages.
+    /// Makes a batch without messages, for the messages that a recorder will receive.
     public init() {}
 
     /// `true` when the batch contains neither accepted nor rejected messages.

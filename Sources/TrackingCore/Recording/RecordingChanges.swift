@@ -5,7 +5,7 @@ public struct RecordingChanges: Sendable {
     public internal(set) var points: [PointRow] = []
     /// The new versions of trips to write. Each change of a trip is a new version of it.
     public internal(set) var trips: [DocumentRow<Trip>] = []
-    /// The new events to write.
+    /// The new events to write to the database.
     public internal(set) var events: [DocumentRow<TrackingEvent>] = []
     /// The completed runs (groups of consecutive points) to write to the index for spatial queries.
     public internal(set) var runs: [RunRow] = []

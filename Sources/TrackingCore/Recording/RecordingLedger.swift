@@ -5,7 +5,7 @@
 /// ``apply(_:leavingTails:)`` and writes the returned changes, all in one transaction. After a failed transaction, the
 /// store discards the cache.
 public struct RecordingLedger: Sendable {
-    /// The cached state of one trackable.
+    /// The state of one trackable in the store's cache: its last position, its current group of points and its streams.
     public struct Trackable: Hashable, Sendable {
         /// The key of the trackable in the database.
         public var number: Int64
@@ -27,7 +27,8 @@ public struct RecordingLedger: Sendable {
         /// when there are none.
         public internal(set) var tail: PointTail?
 
-        /// Makes the state of a new trackable without records.
+        /// Makes the cached state of a new trackable without records. `number` is the key of the trackable in the
+        /// database.
         public init(number: Int64) { self.number = number }
 
         /// Updates the cached state by a stored point that the trackable's row in the database does not include yet.

@@ -5,7 +5,7 @@
 ///
 /// `docs/reference/resolution.md` contains the exact rule.
 public struct DefaultResolutionPolicy: ResolutionPolicy {
-    /// Makes the policy. It has no settings and no state.
+    /// Makes the standard policy, which decides a trackable's resolution. It has no settings and no state.
     public init() {}
 
     /// Returns the resolution of a trackable under the given conditions. `docs/reference/resolution.md` ("The

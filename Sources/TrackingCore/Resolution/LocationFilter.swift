@@ -25,7 +25,8 @@ public struct LocationFilter: Sendable {
         /// Not published: the interval has passed, but the trackable moved less than the minimum displacement. This
         /// result occurs only when both are required (rule `both`).
         case tooClose
-        /// Published: interval and distance since the last published fix satisfy the filter's rule.
+        /// Published: the time and the distance since the last published fix reach the resolution's interval and
+        /// displacement, or one of them, as the filter's rule requires.
         case sent
 
         /// `true` when the fix is published now. A fix that is not published now may be added to the next update as a
@@ -46,7 +47,8 @@ public struct LocationFilter: Sendable {
 
     /// The resolution (desired interval and minimum displacement) by which the filter decides.
     public var resolution: Resolution
-    /// The rule that combines interval and displacement: both must be reached, or only one of them.
+    /// The rule that combines the resolution's interval and displacement: both must be reached before a fix is
+    /// published, or only one of them.
     public var rule: FilterRule
     /// The longest time without an update; zero means no limit. With `nil`, the limit is ten times ``ownInterval``, but
     /// at least ``shortestSilence``.

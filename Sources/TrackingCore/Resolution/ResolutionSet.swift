@@ -10,7 +10,7 @@ public struct ResolutionSet: Hashable, Sendable {
     /// The resolution while the trackable is near its destination and a subscriber is present; `nil` if not set.
     public let nearWithSubscriber: Resolution?
 
-    /// Makes a set of one to four resolutions.
+    /// Makes the set of a trackable's own resolutions: one to four, for being near or far, with or without subscribers.
     ///
     /// - Throws: ``TrackingError/Code/invalidConfiguration`` when all four are `nil`.
     public init(

@@ -5,7 +5,7 @@ private import SystemLibrary
 public struct Fence: Hashable, Sendable {
     /// The shape of a fence on the ground: a circle or polygons.
     public enum Shape: Hashable, Sendable {
-        /// All places within `radius` (10 m to 100 km) of `center`.
+        /// A circle: all places within `radius` (10 m to 100 km) of `center`.
         case circle(center: Coordinate, radius: Meters)
         /// Areas, each given by an outer ring and the rings of its holes (GeoJSON, RFC 7946, 3.1.6). An edge is a
         /// straight line in latitude and longitude, and takes the shorter way around the earth.
@@ -20,7 +20,7 @@ public struct Fence: Hashable, Sendable {
     /// The shape of the fence: the circle or the polygons that it covers on the ground.
     public let shape: Shape
 
-    /// Creates a fence.
+    /// Creates a fence, a named area on the ground, from its name and its shape.
     ///
     /// - Parameters:
     ///   - name: The name, 1 to 64 bytes of UTF-8.

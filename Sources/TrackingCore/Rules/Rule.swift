@@ -29,7 +29,7 @@ public struct Rule: Hashable, Sendable {
     /// The trackables to which the rule applies; `nil` for all.
     public let trackables: Set<TrackableID>?
 
-    /// Creates a rule.
+    /// Creates a rule from its name, its condition and the trackables to which it applies.
     ///
     /// - Throws: `invalidConfiguration` for a name that is not 1 to 64 bytes long, or for a time, speed or percentage
     ///   out of range.

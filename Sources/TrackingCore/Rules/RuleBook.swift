@@ -1,6 +1,6 @@
 /// Evaluates the rules about fences, speed, silence, battery and arrival for all trackables, and decides which events
-/// they produce. A rule produces one event each time its condition begins to be met. A position that arrives more than
-/// 120 s late produces none.
+/// they produce. A rule produces one event each time its condition begins to be met. A position that is more than 120 s
+/// old when it arrives produces none, and neither do the skipped points in its message.
 ///
 /// All times are of the wall clock, so that saved states remain valid after a restart.
 public struct RuleBook: Sendable {
@@ -30,7 +30,7 @@ public struct RuleBook: Sendable {
         /// The state, which contains the rule's last observation of the trackable.
         public var state: RuleState
 
-        /// Creates the entry of one rule and one trackable.
+        /// Creates the entry of a saved state from the trackable, the name of the rule and the state.
         public init(trackable: TrackableID, rule: String, state: RuleState) {
             self.trackable = trackable
             self.rule = rule
@@ -65,7 +65,7 @@ public struct RuleBook: Sendable {
         /// The name of the rule to which the state belongs.
         public var rule: String
 
-        /// Creates the key of one rule and one trackable.
+        /// Creates the key of the saved state that one rule has for one trackable.
         public init(trackable: TrackableID, rule: String) {
             self.trackable = trackable
             self.rule = rule
@@ -225,8 +225,9 @@ public struct RuleBook: Sendable {
     }
 
     /// Evaluates a received position against all rules. A predicted or implausible position, and one not newer than the
-    /// last, is ignored. A position more than 120 s old produces no event. It only gives a first state to rules that
-    /// have none, and ends a stay in a fence when it is outside.
+    /// last, is ignored. If `fix` is more than 120 s old, neither `fix` nor the skipped points produce an event. They
+    /// only become the last known position, give a first state to rules that have none, and end a stay in a fence when
+    /// they are outside.
     ///
     /// - Parameters:
     ///   - id: The trackable.
