@@ -126,7 +126,8 @@ public protocol AgentControl: Sendable {
     ///   - unsent: The treatment of points of the earlier trackables that are not sent yet: reject the change, delete
     ///     the points, or send them first.
     ///   - progress: Receives the progress of sending the unsent points.
-    /// - Throws: `unsentPoints` with their number, if there are unsent points and `unsent` is `refuse`.
+    /// - Throws: `unsentPoints` with their number, if there are unsent points and `unsent` is `refuse`; `isOff` if
+    ///   `unsent` is `send` while tracking is off; `failed` if the change cannot be saved for the next start.
     func bind(
         _ id: TrackableID, unsent: UnsentPoints, _ progress: ControlProgress
     ) async throws(CommandFailure)

@@ -1,9 +1,9 @@
 /// Pauses recording while the trackable is stationary, and resumes it when the trackable leaves
 /// (`docs/reference/capture.md`, "Pauses").
 ///
-/// The trackable is stationary when all fixes during the time ``after`` are within ``radius`` of the first of them. It
-/// has left when a fix is outside the radius by more than the fix's accuracy radius. Durations are measured by the
-/// times of the fixes.
+/// The trackable is stationary when no fix during the time ``after`` is outside the ``radius`` around the first of
+/// them. A fix counts as outside when it is outside by more than its accuracy radius, of which at most the length of
+/// ``radius`` counts. The first fix outside ends the pause. Durations are measured by the times of the fixes.
 ///
 /// Some receivers send no fixes while nothing moves. So a pause also begins at ``nextDeadline``, if the last fix before
 /// it reported a standing trackable.

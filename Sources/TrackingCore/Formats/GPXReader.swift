@@ -2,8 +2,8 @@
 ///
 /// Waypoints and route points are skipped. A file that contains only such points is reported as an invalid input, and
 /// so is each track point without a valid time or position. Speed and course are read from GPX 1.0 elements and from
-/// Garmin's extension. The accuracy is derived from `hdop` (see ``Confidence``). The altitude is `ele` plus
-/// `geoidheight`, or `ele` alone.
+/// elements with these names inside `extensions`, such as Garmin's. The accuracy is derived from `hdop` (see
+/// ``Confidence``). The altitude is `ele` plus `geoidheight`, or `ele` alone.
 package struct GPXReader: RecordingDecoder {
     package private(set) var failure: TrackingError?
     private var scanner = XMLScanner()

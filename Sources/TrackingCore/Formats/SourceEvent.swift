@@ -9,7 +9,7 @@ public enum SourceEvent: Hashable, Sendable {
     /// An invalid input, such as a broken line, that was rejected. The text contains the reason and the place in the
     /// input, but never a coordinate. The source continues after it.
     case badInput(String)
-    /// A notice about the source for the operator, such as the loss of a receiver. It is published as an event of the
-    /// trackable.
+    /// A notice about the source for the operator, such as the loss of a receiver. The publisher logs it, or publishes
+    /// it as an event of the trackable.
     case notice(SourceNotice)
 }

@@ -1,5 +1,5 @@
-/// Decides for each update of a trackable if its position is newer than the current one. Each point counts once, and an
-/// older position never replaces a newer one (`docs/reference/protocol.md`, "Payloads").
+/// Decides for each update of a trackable if its position is newer than the current one. Each point counts once, and a
+/// position never replaces a later one of its stream (`docs/reference/protocol.md`, "Payloads").
 ///
 /// - Each point has a number (`seq`) in its stream, one life of a device's log. Within a stream, the higher number is
 ///   newer; times are ignored.

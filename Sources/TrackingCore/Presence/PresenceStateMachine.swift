@@ -19,7 +19,9 @@ package struct Member: Hashable, Sendable {
 ///
 /// A client announces itself on a trackable with a retained presence message. It also sends heartbeats, each valid for
 /// a time, the lease. A member is present while its presence message is retained and its client has a valid heartbeat.
-/// Both must be of the same session, one run of a program (docs/reference/protocol.md, "Members and leases").
+/// Both must be of the same session, one run of a program (docs/reference/protocol.md, "Members and leases"). A
+/// presence message that the client has just sent counts as a heartbeat. A subscriber that goes offline remains present
+/// for the ``grace``.
 ///
 /// The caller passes only messages of other clients, never those of its own client id.
 package struct PresenceStateMachine: Sendable {

@@ -1,9 +1,9 @@
 /// The newest stored points of a trackable that two summary rows of the database do not include yet: the row of the
 /// trackable and the row of its stream.
 ///
-/// Writing these two rows with every point would cost more than the point itself. So they are written later: when
-/// another kind of message arrives, or when the tail is full. The points of a tail have consecutive numbers in one
-/// stream and ascending times. So the values missing in the rows can be computed from the points.
+/// Writing these two rows with every point would cost more than the point itself. So they are written later, for
+/// example when another kind of message arrives, or when the tail is full. The points of a tail have consecutive
+/// numbers in one stream and ascending times. So the values missing in the rows can be computed from the points.
 public struct PointTail: Hashable, Sendable {
     /// The stream of the points in the tail. It is the trackable's latest stream, one life of the device's log.
     public var stream: StreamID

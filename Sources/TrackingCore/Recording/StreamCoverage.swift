@@ -1,8 +1,8 @@
-/// The states of the record numbers of one stream, the numbered sequence of records that one device sends.
+/// The states of the record numbers of one stream, which is one life of a device's log for one trackable.
 ///
 /// A number is stored, erased, quarantined, declared missing, or unknown. A ``Mark`` names the known state of a number.
-/// If messages give one number two marks, the lower mark counts. Therefore the order and the repetition of messages do
-/// not matter.
+/// If messages give one number two marks, the mark with the lower raw value counts. Therefore the order and the
+/// repetition of messages do not matter.
 public struct StreamCoverage: Hashable, Sendable {
     /// The known state of a record number, ordered by precedence. If a number could have two marks, the one with the
     /// lower raw value counts. For example, a record that arrives after it was declared gone is stored.
