@@ -256,8 +256,7 @@ public struct TrackableSettings: Hashable, Sendable {
     /// makes no constraints.
     ///
     /// - Parameter default: The resolution to use in all cases if the settings give no resolution.
-    /// - Throws: `ValidationError` for a value out of range, for `proximity` or `arrival` without a destination, and if
-    ///   only some of the four cases have a resolution.
+    /// - Throws: `ValidationError` for a value out of range, and for `proximity` or `arrival` without a destination.
     public func constraints(default: Resolution) throws -> ResolutionConstraints? {
         let members = [self.resolutionFar, self.resolutionFarWatched, self.resolutionNear, self.resolutionNearWatched]
         let saysNothing =
