@@ -139,8 +139,8 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
     public var isContentRefusal: Bool {
         self.code == .payloadTooLarge || self.reasonCode == 0x99 || self.reasonCode == 0x83
     }
-    /// `true` when the broker rejected the client's id, credentials or rights. Repeating the request soon does not
-    /// help.
+    /// `true` when the broker rejected the client's id, credentials or rights, or has banned the client (MQTT 5: 0x85,
+    /// 0x8A). Repeating the request soon does not help.
     public var isIdentityRefusal: Bool {
         switch self.code {
         case .badCredentials, .notAuthorized: true
@@ -171,7 +171,7 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
         self.line = line
     }
 
-    /// The message of the error.
+    /// The text of the error where it is printed: its message, without the code and the source location.
     public var description: String { self.message }
 }
 

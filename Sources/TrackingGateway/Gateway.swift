@@ -46,9 +46,11 @@ public struct Gateway: Service {
         try self.init(configuration: configuration, history: history, live: nil, metrics: metrics, logger: logger)
     }
 
-    /// Creates a gateway with the given live positions, for tests and for programs without a subscriber.
+    /// Creates a gateway with the given live positions, for tests and for programs without a subscriber. Opens the
+    /// gateway's database, or creates it.
     ///
     /// - Parameter live: The live positions; `nil` for none.
+    /// - Throws: `storeUnusable`, `storeFailed` for the database; `inputUnreadable` for a file of map tiles.
     package init(
         configuration: GatewayConfiguration, history: (any HistoryStore)? = nil, live: LiveState?,
         metrics: PrometheusRegistry = PrometheusRegistry(), logger: Logger = Logger(label: "godwit.gateway")

@@ -11,14 +11,16 @@
 public struct Backoff: Hashable, Sendable {
     /// The wait after the first failure.
     public var first: Duration
-    /// The longest wait between two attempts.
+    /// The longest wait between two attempts. A call of ``next(atMost:using:)`` or ``wait(after:atMost:)`` can replace
+    /// this limit by its own.
     public var maximum: Duration
-    /// The ratio of each wait to the previous one, at least 1.
+    /// The number, at least 1, by which the wait is multiplied after each further failure, until it reaches the longest
+    /// wait.
     public var factor: Int
     /// The share of each wait that is random, from 0 (none) to 1. With 0.5, a wait is shortened at random by at most
     /// half.
     public var jitter: Double
-    /// The number of failures in a row.
+    /// The number of failures that were counted since the last success (``reset()``), or since the backoff was made.
     public private(set) var failures = 0
 
     /// Makes a backoff that has counted no failures.

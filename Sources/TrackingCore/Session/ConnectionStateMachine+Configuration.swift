@@ -11,8 +11,8 @@ extension ConnectionStateMachine {
     public struct Configuration: Hashable, Sendable {
         /// The number of configured broker addresses (endpoints), at least 1. The client tries them in turn.
         public var endpoints: Int
-        /// The names of the broker addresses for error messages, in the order of the addresses. If the list is empty,
-        /// an error message contains "the broker".
+        /// The names of the broker addresses for error messages, in the order of the addresses. An address without a
+        /// name appears in error messages as "the broker".
         public var endpointNames: [String] = []
         /// The only MQTT version to use. With `nil`, the client tries MQTT 5 and falls back to 3.1.1 if the broker does
         /// not accept MQTT 5.
@@ -25,7 +25,8 @@ extension ConnectionStateMachine {
         /// The first wait before another attempt to connect, after a lost connection or after all broker addresses
         /// failed. Further waits grow. Each wait is shortened at random by at most half.
         public var firstWait: Duration
-        /// The longest wait between two attempts to connect.
+        /// The longest wait between two attempts to connect, unless the broker refused the client's identity. The limit
+        /// is then ``longestRefusedWait``.
         public var longestWait: Duration
         /// The longest wait between two attempts to connect while the broker refuses the client's identity (client id
         /// or password).
@@ -33,8 +34,9 @@ extension ConnectionStateMachine {
         /// The duration of a connection from which it counts as stable. After the loss of such a connection, the waits
         /// between attempts begin with the shortest one again.
         public var settlesAfter: Duration
-        /// The number of short connections in a row, each shorter than ``settlesAfter``, after which the client
-        /// suspects a second program with the same client id.
+        /// The number of short connections in a row, each shorter than ``settlesAfter``, from which the client suspects
+        /// a second program with the same client id. A connection that ended because of missing rights or a malformed
+        /// packet is not counted.
         public var suspiciousCloses: Int
         /// A sentence with a remedy for the case that another program uses the same client id. It is appended to the
         /// error message; `nil` appends none.

@@ -11,11 +11,12 @@ extension ConnectionStateMachine {
         self.configuration.pinnedVersion ?? self.known[endpoint] ?? .v5
     }
 
-    /// Returns `true` when the client is to repeat the attempt with MQTT 3.1.1. This is the case when the broker
-    /// refused MQTT 5 or closed the connection without an answer.
+    /// Returns `true` when the client is to repeat a failed MQTT 5 attempt to connect with MQTT 3.1.1. This is the case
+    /// when the broker refused the protocol version or closed the connection without an answer, and no version is
+    /// pinned.
     ///
-    /// A close without an answer counts only if the broker never accepted MQTT 5 before. Otherwise the broker is
-    /// probably just stopping.
+    /// A close without an answer counts only if the broker at this address never accepted MQTT 5 before. Otherwise the
+    /// broker is probably just stopping.
     func fallsBack(_ attempt: Attempt, on failure: Failure) -> Bool {
         guard self.configuration.pinnedVersion == nil, attempt.version == .v5 else { return false }
         switch failure {
@@ -79,8 +80,9 @@ extension ConnectionStateMachine {
             """, reasonCode: reason.reasonCode)
     }
 
-    /// Returns the wait before the next attempt to connect. The wait can become longer when the broker refused the
-    /// client's id or password.
+    /// Returns the wait before the next attempt to connect, which grows with each failure. Its limit is
+    /// ``Configuration/longestRefusedWait`` when the broker refused the client's id or password, and otherwise
+    /// ``Configuration/longestWait``.
     private mutating func nextWait(after error: TrackingError) -> Duration {
         let longest =
             error.isIdentityRefusal ? self.configuration.longestRefusedWait : self.configuration.longestWait

@@ -4,7 +4,8 @@
 /// The caller reports each event by a method. The method returns the actions that the caller must perform, in order.
 /// The caller also calls ``timerFired(now:)`` at ``nextDeadline``; a call before that time has no effect.
 public struct ConnectionStateMachine: Sendable {
-    /// An action that the caller of the state machine performs on the connection.
+    /// An action that the caller of the state machine must perform: on the connection, or towards the user of the
+    /// connection.
     public enum Action: Hashable, Sendable {
         /// Open a new connection and send CONNECT. The caller then reports the result with
         /// ``ConnectionStateMachine/accepted(sessionPresent:now:)`` or
@@ -22,7 +23,8 @@ public struct ConnectionStateMachine: Sendable {
         case finish
     }
 
-    /// One attempt to connect to the broker.
+    /// One attempt to connect to the broker: the address, the MQTT version, the number of the connection, and whether
+    /// the client's will is retained.
     public struct Attempt: Hashable, Sendable {
         /// The broker address to connect to, as an index into the configured list.
         public var endpoint: Int
@@ -65,13 +67,13 @@ public struct ConnectionStateMachine: Sendable {
     enum State: Hashable, Sendable {
         /// The connection was not started yet. Can transition to: `connecting`, `ended`.
         case idle
-        /// CONNECT was sent, and the broker has not answered. Can transition to: `connecting`, `online`, `waiting`,
-        /// `ended`.
+        /// An attempt to connect is running, and the broker has neither accepted nor refused the connection. Can
+        /// transition to: `connecting`, `online`, `waiting`, `ended`.
         case connecting(Attempt, until: MonotonicTime)
         /// The client waits before another attempt to connect. Can transition to: `connecting`, `ended`.
         case waiting(until: MonotonicTime)
-        /// The broker accepted the connection, which is in use. Can transition to: `connecting`, `waiting`, `closing`,
-        /// `leaving`, `ended`.
+        /// The broker accepted the connection, which is in use. Can transition to: `waiting`, `closing`, `leaving`,
+        /// `ended`.
         case online(Attempt, since: MonotonicTime, unanswered: MonotonicTime?)
         /// The user of the connection asked to close it. The client still waits for the broker's answers to earlier
         /// requests. Can transition to: `leaving`, `ended`.
@@ -85,7 +87,7 @@ public struct ConnectionStateMachine: Sendable {
     let configuration: Configuration
     var state = State.idle
     var generator: SplitMix64
-    /// The MQTT version that the broker at each address has accepted, by the index of the address.
+    /// The MQTT version that the broker at each address accepted last, by the index of the address.
     var known: [Int: Version] = [:]
     /// The indices of the addresses whose brokers refused a retained will, because they support no retained messages.
     var withoutRetain: Set<Int> = []
@@ -101,7 +103,7 @@ public struct ConnectionStateMachine: Sendable {
     /// second program with the same client id.
     var shortLives = 0
 
-    /// Creates a state machine that is not connected and not started.
+    /// Creates the state machine of a client's connection to the broker, before its first attempt to connect.
     ///
     /// - Parameters:
     ///   - configuration: The settings, with at least one broker address.
@@ -122,7 +124,8 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// `true` while there is a connection that the broker has accepted, so that messages can be sent.
+    /// `true` while there is a connection that the broker has accepted and on which the client is not yet sending
+    /// DISCONNECT. Messages can then be sent.
     public var isOnline: Bool {
         switch self.state {
         case .online, .closing: true
@@ -139,7 +142,8 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// Begins the first attempt to connect. The caller calls this once, before any other method.
+    /// Begins the first attempt to connect. The caller calls this once, before the first attempt. The call has no
+    /// effect if the connection was closed before.
     public mutating func started(now: MonotonicTime) -> [Action] {
         switch self.state {
         case .idle: return [self.connect(now: now)]
@@ -149,12 +153,12 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// Handles that the broker accepted the connection.
+    /// Handles that the broker accepted the connection. If the attempt was given up before, the call has no effect.
     ///
     /// - Parameters:
     ///   - sessionPresent: `true` when the broker kept the client's session and its subscriptions.
     ///   - now: The time on the monotonic clock.
-    /// - Returns: The actions that follow, in order.
+    /// - Returns: The actions that the caller must perform, in order.
     public mutating func accepted(sessionPresent: Bool, now: MonotonicTime) -> [Action] {
         switch self.state {
         case .connecting(let attempt, _):
@@ -189,7 +193,8 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// Handles that the connection was lost for the given reason.
+    /// Handles that the connection was lost for the given reason. The client connects again after a wait, unless the
+    /// user of the connection had asked to close it.
     ///
     /// - Returns: The actions that the caller must perform, in order.
     public mutating func connectionLost(_ reason: TrackingError, now: MonotonicTime) -> [Action] {
@@ -214,7 +219,8 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// Handles that the user of the connection asks to close it in order, with a DISCONNECT.
+    /// Handles that the user of the connection asks to close it in order. If the broker has accepted the connection,
+    /// the client sends a DISCONNECT before it closes. A second request can only shorten the time limit of the first.
     ///
     /// - Parameters:
     ///   - limit: The longest time to wait for the broker's outstanding answers before the DISCONNECT.
@@ -270,8 +276,8 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// Handles that the time ``nextDeadline`` has come: an attempt took too long, a wait is over, or the broker does
-    /// not answer. A call before that time has no effect.
+    /// Handles that the time ``nextDeadline`` has come: an attempt took too long, a wait is over, the broker does not
+    /// answer, or the time for an orderly close is over. A call before that time has no effect.
     public mutating func timerFired(now: MonotonicTime) -> [Action] {
         guard let deadline = self.nextDeadline, now >= deadline else { return [] }
         switch self.state {

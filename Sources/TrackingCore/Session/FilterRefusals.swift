@@ -11,7 +11,7 @@ package struct FilterRefusals<Filter: Hashable & Sendable>: Sendable {
     /// Makes an empty set of refused topic filters.
     package init() {}
 
-    /// `true` while the broker refuses no topic filter of the client.
+    /// `true` while no refusal of a topic filter is stored.
     package var isEmpty: Bool { self.reasons.isEmpty }
 
     /// The reason with which the broker refused the filter; `nil` if the filter is not refused.
@@ -33,8 +33,8 @@ package struct FilterRefusals<Filter: Hashable & Sendable>: Sendable {
         self.retryAt = now.advanced(by: self.backoff.next())
     }
 
-    /// Returns the refused filters if the time of the next attempt to subscribe to them has come; otherwise an empty
-    /// list.
+    /// Returns the refused filters if the time of the next attempt to subscribe to them has come, and clears that time.
+    /// Returns an empty list before that time.
     package mutating func retryDue(now: MonotonicTime) -> [Filter] {
         guard let retryAt = self.retryAt, retryAt <= now else { return [] }
         self.retryAt = nil

@@ -10,8 +10,8 @@ public protocol MemberConfiguration: Sendable {
 }
 
 extension MemberConfiguration {
-    /// Returns the client's MQTT will, the message that the broker publishes when the connection breaks without a
-    /// farewell. By this message, all other clients learn that this program is offline.
+    /// Returns the client's MQTT will, the retained message that the broker publishes when the connection breaks
+    /// without a DISCONNECT. By this message, all other clients learn that this program is offline.
     ///
     /// - Parameter connection: The number of the connection in this run of the program, from 0.
     public func will(connection: Int) -> OutgoingMessage {

@@ -9,7 +9,8 @@ public struct OutgoingMessage: Hashable, Sendable {
     /// The MQTT 5 properties of the message. On MQTT 3.1.1, they are not sent.
     public var properties: MessageProperties
 
-    /// Makes a message to publish.
+    /// Makes an outgoing message from its topic, its payload, its retain flag, and its MQTT 5 properties (by default,
+    /// none).
     public init(
         topic: String, payload: [UInt8], isRetained: Bool, properties: MessageProperties = MessageProperties()
     ) {
@@ -48,7 +49,8 @@ public struct IncomingMessage: Hashable, Sendable {
     /// The MQTT 5 properties of the message.
     public var properties: MessageProperties
 
-    /// Makes a received message.
+    /// Makes a received message from its topic, its payload, its retain flag, and its MQTT 5 properties (by default,
+    /// none).
     public init(
         topic: String, payload: ArraySlice<UInt8>, isRetained: Bool, properties: MessageProperties = MessageProperties()
     ) {
@@ -59,7 +61,8 @@ public struct IncomingMessage: Hashable, Sendable {
     }
 }
 
-/// The number of a command, by which the broker's answer is matched to it. A transport never uses a number twice.
+/// The number that the user of a transport gives to a publish or subscribe command. The event with the broker's answer
+/// contains it. The user never gives a number twice.
 public typealias TransportToken = UInt64
 
 /// A command of a publisher, subscriber or recorder to its connection. Sending a command never blocks. Its result
@@ -108,7 +111,7 @@ public enum TransportEvent: Hashable, Sendable {
 /// The details of a lost connection or a failed attempt to connect: the reason, the duration, and the wait before the
 /// next attempt.
 public struct Disconnection: Hashable, Sendable {
-    /// The reason why there is no connection; `nil` after an orderly close.
+    /// The reason why there is no connection; `nil` after the client itself closed or cancelled it.
     public var reason: TrackingError?
     /// The wait before the next attempt to connect; `nil` if no further attempt follows.
     public var retry: Duration?

@@ -16,7 +16,7 @@ struct MinHeap<Element: Comparable & Sendable>: Sendable {
     @inlinable
     var count: Int { self.elements.count }
 
-    /// The least element, which remains in the heap.
+    /// The least element, which remains in the heap; `nil` when the heap is empty.
     @inlinable
     var min: Element? { self.elements.first }
 
@@ -26,7 +26,7 @@ struct MinHeap<Element: Comparable & Sendable>: Sendable {
         self.siftUp(from: self.elements.count - 1)
     }
 
-    /// Removes and returns the least element.
+    /// Removes and returns the least element; `nil` when the heap is empty.
     @inlinable
     mutating func popMin() -> Element? {
         guard let last = self.elements.popLast() else { return nil }

@@ -1,7 +1,7 @@
 /// The requests (publishes and subscriptions) that the broker has not answered yet, each with its purpose.
 ///
-/// Each request gets a number, its token. Tokens count from 1 and are never used again after a reconnection. A late
-/// answer is therefore never assigned to another request.
+/// Each request gets a number, its token. Tokens count from 1. No token is used twice, also not on a later connection.
+/// A late answer is therefore never assigned to another request.
 package struct OutstandingRequests<Purpose: Hashable & Sendable>: Sendable {
     @usableFromInline var purposes: [TransportToken: Purpose] = [:]
     @usableFromInline var lastToken: TransportToken = 0
@@ -20,7 +20,8 @@ package struct OutstandingRequests<Purpose: Hashable & Sendable>: Sendable {
         return self.lastToken
     }
 
-    /// Returns `true` if the broker has not answered the request with this token yet.
+    /// Returns `true` if the request with this token is outstanding: the broker has not answered it, and it was not
+    /// removed.
     @inlinable
     package func contains(_ token: TransportToken) -> Bool { self.purposes[token] != nil }
 

@@ -15,7 +15,7 @@ package struct ReceivedPresence: Hashable, Sendable {
     /// Decodes a received presence message.
     ///
     /// - Throws: `invalidPayload` for a payload that cannot be read, or for a publisher's presence on the topic of a
-    ///   subscriber or the reverse.
+    ///   subscriber or the reverse; `payloadTooLarge` for a payload above ``WireLimits/maximumStateBytes``.
     init(
         _ message: IncomingMessage, of kind: MemberKind, on trackable: TrackableID, from client: ClientID
     ) throws(TrackingError) {

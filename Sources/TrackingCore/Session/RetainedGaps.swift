@@ -72,7 +72,8 @@ package struct RetainedGaps: Sendable {
     private var freshAt: MonotonicTime?
     private var later: [Later] = []
     private var running: Running?
-    /// `true` once the broker sent a message again that it had dropped.
+    /// `true` once the broker, on this connection, sent a message that it had dropped before, because the client asked
+    /// for it.
     private var hasDropped = false
 
     /// Makes a state in which no retained messages are known to be missing.

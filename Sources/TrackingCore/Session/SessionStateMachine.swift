@@ -10,7 +10,8 @@ package struct SessionStateMachine: Sendable {
         /// There is no connection to the broker. Can transition to: `reading`.
         case offline
         /// The client is connected and receives the retained messages. `standing` is the session (run of a program)
-        /// named in the retained liveness of its own client id. Can transition to: `online`, `takenOver`, `offline`.
+        /// named in the retained liveness of its own client id; `nil` if none has arrived. Can transition to: `online`,
+        /// `takenOver`, `offline`.
         case reading(standing: SessionID?)
         /// The client has announced itself as online on this connection. Can transition to: `offline`.
         case online(nextHeartbeat: MonotonicTime)
@@ -24,7 +25,7 @@ package struct SessionStateMachine: Sendable {
     package let session: SessionID
     /// The time for which other clients consider this client online after a heartbeat.
     package let lease: Duration
-    /// The number of the current connection in this run of the program, from 0.
+    /// The number of the current connection, or of the last one, in this run of the program, from 0.
     package private(set) var connection = 0
     /// The phase of the client's connection: without a connection, receiving the retained messages, announced as
     /// online, or taken over by another program.
@@ -40,7 +41,7 @@ package struct SessionStateMachine: Sendable {
     private var isFirstConnection = true
     private var noted: SessionID?
 
-    /// Makes the state of a client that is not connected.
+    /// Makes the state machine of the liveness of a client that is not connected yet.
     ///
     /// - Parameters:
     ///   - client: The client id of the connection.
@@ -56,7 +57,8 @@ package struct SessionStateMachine: Sendable {
     /// `true` while there is no connection. `false` when another program took over the client id.
     package var isOffline: Bool { if case .offline = self.phase { true } else { false } }
 
-    /// `true` while there is a connection, even if the client has not announced itself yet.
+    /// `true` while there is a connection, even if the client has not announced itself yet. `false` after another
+    /// program took over the client id.
     package var isConnected: Bool {
         switch self.phase {
         case .reading, .online: true
@@ -64,7 +66,7 @@ package struct SessionStateMachine: Sendable {
         }
     }
 
-    /// `true` once the client has announced itself as online on this connection.
+    /// `true` while the client is connected and has announced itself as online on this connection.
     package var isAnnounced: Bool { if case .online = self.phase { true } else { false } }
 
     /// The time of the next heartbeat; `nil` while the client is not announced as online.
@@ -90,7 +92,7 @@ package struct SessionStateMachine: Sendable {
     }
 
     /// Handles that the broker accepted the connection with this number. The caller then subscribes to its topics,
-    /// among them the topic of its own liveness.
+    /// among them the topic of its own liveness. After another program took over the client id, the call has no effect.
     package mutating func connected(connection: Int) {
         if case .takenOver = self.phase { return }
         self.connection = connection
@@ -98,7 +100,8 @@ package struct SessionStateMachine: Sendable {
         self.phase = .reading(standing: nil)
     }
 
-    /// Handles that the connection was lost.
+    /// Handles that the connection was lost: the client is offline. After another program took over the client id, the
+    /// call has no effect.
     package mutating func disconnected() {
         if case .takenOver = self.phase { return }
         self.isLivenessConfirmed = false

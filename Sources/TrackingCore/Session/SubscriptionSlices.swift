@@ -34,20 +34,21 @@ package struct SubscriptionSlices<Filter: Hashable & Sendable>: Sendable {
     package static var shortestPause: Duration { .milliseconds(100) }
     /// The longest time without a retained message after which a slice ends, on a slow connection: 500 ms.
     package static var longestPause: Duration { .milliseconds(500) }
-    /// The longest time for which the client waits for the retained messages of one slice.
+    /// The longest time for which the client waits for the retained messages of one slice after the broker's last
+    /// answer: 5 s.
     package static var patience: Duration { .seconds(5) }
 
     private var phase = Phase.idle
     private var waiting: ArraySlice<Filter> = []
 
-    /// Makes the slices of a connection without subscriptions.
+    /// Makes the state before the first connection, in which no topic filter waits to be sent.
     package init() {}
 
-    /// `true` once the subscriptions to all topic filters were sent to the broker.
+    /// `true` while no topic filter waits to be sent to the broker: all were sent, or there is no connection.
     package var isAllSent: Bool { self.waiting.isEmpty }
 
-    /// `true` once all subscriptions were sent and the last slice has ended, so that their retained messages have
-    /// arrived. Also `true` before the first connection.
+    /// `true` once all subscriptions were sent and the last slice has ended. Its retained messages have then arrived,
+    /// or the time ``patience`` is over. Also `true` without a connection.
     package var isComplete: Bool { self.phase == .idle && self.waiting.isEmpty }
 
     /// The time at which the caller must call ``isQuiet(now:)``; `nil` while the client waits for no retained messages.
@@ -115,7 +116,7 @@ package struct SubscriptionSlices<Filter: Hashable & Sendable>: Sendable {
     }
 
     /// Ends the slice if no retained message has arrived for a while, or if the slice has waited for ``patience``.
-    /// Returns `true` if the slice has ended.
+    /// Returns `true` if this call ended the slice.
     package mutating func isQuiet(now: MonotonicTime) -> Bool {
         guard let deadline = self.deadline, deadline <= now else { return false }
         self.phase = .idle
@@ -124,7 +125,8 @@ package struct SubscriptionSlices<Filter: Hashable & Sendable>: Sendable {
 }
 
 extension TopicFilter {
-    /// Returns the number of retained messages that a subscription to this filter may cause.
+    /// Returns the number of retained messages that a subscription to this filter is assumed to cause. A filter for all
+    /// positions counts as a whole slice, because the number of positions is unknown before they arrive.
     ///
     /// - Parameter trackables: The number of trackables that have a retained position, as far as known.
     package func retainedMessages(of trackables: Int) -> Int {

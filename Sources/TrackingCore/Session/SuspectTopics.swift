@@ -5,7 +5,7 @@
 /// closes in a row is suspected, and from then on sent alone. A third close then identifies it. It is not used for a
 /// while and then tried again. Any answer of the broker to a topic ends the suspicion against it.
 public struct SuspectTopics: Sendable {
-    /// The decision whether the client may send a request for a topic or filter now.
+    /// The decision whether the client may send a request (a publish or a subscription) for a topic or filter now.
     public enum Verdict: Hashable, Sendable {
         /// The client may send the request at any time.
         case send
@@ -22,7 +22,8 @@ public struct SuspectTopics: Sendable {
         var until: MonotonicTime?
     }
 
-    /// The number of closed connections in a row after which a topic or filter is not used for a while: 3.
+    /// The number of closed connections, each with an unanswered request for a topic or filter, after which the client
+    /// does not use that topic or filter for a while: 3.
     public static let patience = 3
     /// The time for which a topic or filter is not used at first. Each further close of the connection doubles the
     /// time.

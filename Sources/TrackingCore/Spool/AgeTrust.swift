@@ -1,7 +1,7 @@
 /// The decision whether the device's clock is reliable enough to drop records because of their age (`--keep-days`).
 ///
-/// If the clock jumps ahead, all unsent records look too old. After such a jump, no record is dropped for its age until
-/// the time of a GPS or network position confirms the clock.
+/// If the clock jumps ahead, all unsent records look too old. After jumps of an hour in total, no record is dropped for
+/// its age until the time of a GPS or network position confirms the clock, or the clock was set back.
 public struct AgeTrust: Hashable, Sendable {
     /// The total time of jumps ahead from which the clock is no longer trusted: one hour. A shorter total does not
     /// matter, because the age limit of records is counted in days.

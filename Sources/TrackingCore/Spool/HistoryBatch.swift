@@ -37,7 +37,7 @@ public struct Acknowledgement: Hashable, Sendable {
     /// device.
     public var streams: [StreamID: UInt64]
 
-    /// The maximum number of streams in an acknowledgement.
+    /// The maximum number of streams in an acknowledgement: 8. A receiver ignores further ones.
     public static let maximumStreams = 8
 
     /// Makes an acknowledgement with the acknowledged number of each stream.

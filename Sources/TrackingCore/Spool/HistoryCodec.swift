@@ -34,8 +34,8 @@ public enum HistoryCodec {
     /// Decodes the JSON message of a batch. The records are ordered by number and keep their original JSON. A record
     /// that cannot be decoded is no error; it is returned in ``DecodedBatch/refused``.
     ///
-    /// - Throws: ``TrackingError/Code/invalidPayload`` with the name of the wrong JSON member, or
-    ///   ``TrackingError/Code/payloadTooLarge``.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` for a payload that is not valid JSON or has a wrong member,
+    ///   which the message names; ``TrackingError/Code/payloadTooLarge``.
     public static func decode(_ payload: some Collection<UInt8>) throws(TrackingError) -> DecodedBatch {
         let message = try JSONObject(payload: payload)
         var batch = HistoryBatch(
@@ -65,8 +65,8 @@ public enum HistoryCodec {
     /// Decodes only the trips and events of a batch, not its points. A record that cannot be decoded is no error; see
     /// ``BatchDocuments/refusal``.
     ///
-    /// - Throws: ``TrackingError/Code/invalidPayload`` with the name of the wrong JSON member, or
-    ///   ``TrackingError/Code/payloadTooLarge``.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` for a payload that is not valid JSON or has a wrong member,
+    ///   which the message names; ``TrackingError/Code/payloadTooLarge``.
     package static func decodeDocuments(_ payload: some Collection<UInt8>) throws(TrackingError) -> BatchDocuments {
         let message = try JSONObject(payload: payload)
         let stream = try message.required("stream") { json throws(Refusal) in try json.stream() }
@@ -98,10 +98,11 @@ public enum HistoryCodec {
         return writer.bytes
     }
 
-    /// Decodes a recorder's acknowledgement. Streams beyond the first ``Acknowledgement/maximumStreams`` are ignored.
+    /// Decodes a recorder's acknowledgement. Streams with an invalid id, and streams beyond the first
+    /// ``Acknowledgement/maximumStreams``, are ignored.
     ///
-    /// - Throws: ``TrackingError/Code/invalidPayload`` with the name of the wrong JSON member, or
-    ///   ``TrackingError/Code/payloadTooLarge``.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` for a payload that is not valid JSON or has a wrong member,
+    ///   which the message names; ``TrackingError/Code/payloadTooLarge``.
     public static func decodeAcknowledgement(
         _ payload: some Collection<UInt8>
     ) throws(TrackingError) -> Acknowledgement {
@@ -111,7 +112,7 @@ public enum HistoryCodec {
     }
 }
 
-/// The trips and events of a batch.
+/// The trips and events of a batch that could be decoded, and the error of the last one that could not.
 package struct BatchDocuments: Hashable, Sendable {
     /// The versions of trips in the batch.
     package var trips: [Trip] = []

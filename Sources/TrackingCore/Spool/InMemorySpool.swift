@@ -95,13 +95,14 @@ public final class InMemorySpool: SpoolStorage {
 
     private let state = Mutex(State())
 
-    /// Makes an empty log.
+    /// Makes an empty log in memory, which is not open yet.
     public init() {}
 
     /// Simulates a crash: ends the log without closing it properly. When it is opened again, its streams have ended.
     public func crash() { self.state.withLock { $0.isOpen = false } }
 
-    /// Makes every following operation of the log fail with `error`; `nil` ends that.
+    /// Makes every following operation of the log except ``close()`` fail with `error`; `nil` lets the operations
+    /// succeed again.
     public func fail(with error: TrackingError?) { self.state.withLock { $0.failure = error } }
 
     /// Simulates damage to one record, so that it can no longer be read.
@@ -112,13 +113,14 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
-    /// The number of successful calls of ``append(_:state:now:knowsAges:)``.
+    /// The number of successful calls of ``append(_:state:now:knowsAges:)`` and ``putBack(_:of:in:)``.
     public var appends: Int { self.state.withLock { $0.appends } }
 
     /// `nil`, because this log works on the caller's thread. See ``SpoolStorage/executor``.
     public var executor: (any TaskExecutor)? { nil }
 
-    /// Opens the log, or creates it if there is none. See ``SpoolStorage/open(now:)``.
+    /// Opens the log in memory, and returns its contents. If it was not closed properly, its streams have ended. See
+    /// ``SpoolStorage/open(now:)``.
     public func open(now: UnixTime) async throws(TrackingError) -> SpoolContents {
         try self.state.withLock { state throws(TrackingError) in
             if let failure = state.failure { throw failure }

@@ -5,7 +5,7 @@ public struct RecordName: Hashable, Sendable, CustomStringConvertible {
     /// The record's number in its stream, from 1.
     public var seq: UInt64
 
-    /// Makes the name of a record.
+    /// Makes the name of a record from its stream and its number in that stream.
     public init(stream: StreamID, seq: UInt64) {
         self.stream = stream
         self.seq = seq

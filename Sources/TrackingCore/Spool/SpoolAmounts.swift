@@ -17,7 +17,8 @@ public struct SpoolLimits: Hashable, Sendable {
     }
 }
 
-/// A summary of a device's log: the number and size of its records.
+/// A summary of a device's log: the number and size of its records, and the numbers of dropped and of quarantined
+/// records.
 public struct SpoolSummary: Hashable, Sendable {
     /// The number and size of the records of each trackable.
     public var trackables: [TrackableID: SpoolAmount]
@@ -31,7 +32,7 @@ public struct SpoolSummary: Hashable, Sendable {
     /// The number and size of the records of all trackables together.
     public var total: SpoolAmount { self.trackables.values.reduce(into: SpoolAmount()) { $0.add($1) } }
 
-    /// Makes the summary of a log.
+    /// Makes the summary of a log from the amounts of its records; by default, that of an empty log.
     public init(
         trackables: [TrackableID: SpoolAmount] = [:], dropped: Int = 0, quarantined: Int = 0, lastPlace: Int64 = 0
     ) {
@@ -42,7 +43,7 @@ public struct SpoolSummary: Hashable, Sendable {
     }
 }
 
-/// The number of records of each kind, with their total size.
+/// The number of records of each kind, their total size, and the time of the oldest one.
 public struct SpoolAmount: Hashable, Sendable {
     /// The number of recorded points.
     public var points: Int
@@ -59,7 +60,8 @@ public struct SpoolAmount: Hashable, Sendable {
     /// The number of records of all kinds.
     public var count: Int { self.points + self.trips + self.events }
 
-    /// Makes a value from the numbers of records and their size.
+    /// Makes an amount of records from the number of each kind, the total size, and the time of the oldest record; by
+    /// default, no records.
     public init(points: Int = 0, trips: Int = 0, events: Int = 0, bytes: Int = 0, oldest: UnixTime? = nil) {
         self.points = points
         self.trips = trips

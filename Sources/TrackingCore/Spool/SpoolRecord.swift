@@ -21,7 +21,7 @@ public struct SpoolRecord: Hashable, Sendable {
     /// The record as JSON. It is encoded only once, so that the same bytes are sent when the record is sent again.
     public var payload: [UInt8]
 
-    /// Makes a record.
+    /// Makes a record of a device's log from its number, its time, its kind, its trip, and its JSON.
     public init(seq: UInt64, time: UnixTime, kind: Kind, tripID: String? = nil, payload: [UInt8]) {
         self.seq = seq
         self.time = time

@@ -1,8 +1,10 @@
-/// The methods by which the caller reports events: of the log, of the connection to the broker, and of the user.
+/// The methods by which the caller of the spool state machine reports events: of the device's log, of the connection to
+/// the broker, and of the user.
 extension SpoolStateMachine {
     // MARK: - The log
 
-    /// Handles that records were written to the log. They then have to be sent to the recorders.
+    /// Handles that records were written to the log. They then have to be sent to the recorders. If numbers of their
+    /// stream were used twice, because the log was restored from an old copy, the records get new numbers first.
     public mutating func appended(_ seqs: SeqSet, of stream: StreamID, now: MonotonicTime) -> [Action] {
         if self.place(of: stream) == nil {
             self.streams.insert(SpoolStream(StoredStream(id: stream), isEnded: true, now: now), at: 0)
@@ -314,8 +316,8 @@ extension SpoolStateMachine {
         self.streams[place].probe(self.limit.current, stalls: stalls, now: now, wait: wait)
     }
 
-    /// Publishes one batch of unsent records now, even if the batch is not full. If an earlier batch is still
-    /// unanswered by the broker, no further batch is published.
+    /// Requests that one batch of unsent records is published now, even if the batch is not full, and ends a wait
+    /// before sending again. If an earlier batch is still unanswered by the broker, no further batch is published.
     public mutating func sendNow(now: MonotonicTime) -> [Action] {
         switch self.phase {
         case .inFlight:
@@ -365,7 +367,8 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// Replaces the settings of sending, and ends a current wait before sending again.
+    /// Replaces the settings of sending. Ends a current wait before sending again, and removes the records from the log
+    /// that are safe under the new settings.
     public mutating func configure(_ configuration: Configuration, now: MonotonicTime) -> [Action] {
         self.configuration = configuration
         self.limit = SendLimit(maximum: configuration.batchSize)

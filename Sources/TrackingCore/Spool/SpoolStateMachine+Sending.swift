@@ -175,7 +175,8 @@ extension SpoolStateMachine {
         return actions
     }
 
-    /// Handles that the broker acknowledged records of a stream.
+    /// Handles that the broker acknowledged records of a stream. If no recorder has to acknowledge them, they are safe
+    /// and removed from the log. Otherwise they wait for the recorders' acknowledgement.
     ///
     /// - Parameters:
     ///   - seqs: The numbers of the records.
@@ -203,7 +204,8 @@ extension SpoolStateMachine {
         return wait * Double.random(in: 0.5...1, using: &self.random)
     }
 
-    /// Removes those records of a stream from the log that every required recorder has acknowledged.
+    /// Removes those records of a stream from the log that the required recorders have acknowledged: all recorders that
+    /// the configuration names, or any one if it names none.
     mutating func removeSafe(at place: Int) -> [Action] {
         guard self.configuration.needsRecorder else { return [] }
         let stream = self.streams[place].id
@@ -249,7 +251,8 @@ extension SpoolStateMachine {
     }
 
     /// Returns the action that reports to the operator that the broker rejects batches. A further report follows only
-    /// after the broker has accepted a batch.
+    /// after the broker has accepted a batch, or after a single record was to be quarantined. A batch that is too large
+    /// is not reported.
     mutating func refused(_ refusal: TrackingError) -> [Action] {
         defer { self.rejection.reason = refusal }
         // A batch that is too large is divided instead.
@@ -276,8 +279,8 @@ extension SpoolStateMachine {
         return [.quarantine(refused.name.stream, refused.name.seq, refused.reason)]
     }
 
-    /// Begins the wait before the same batch is sent again. Each wait is twice the previous one, up to a maximum, with
-    /// a random part.
+    /// Begins the wait before sending is tried again after a failure. Each wait is twice the previous one, up to a
+    /// maximum, and is shortened at random by at most half.
     mutating func wait(now: MonotonicTime) -> [Action] {
         let wait = self.backoff.next(atMost: self.configuration.longestWait, using: &self.random)
         self.phase = .waiting(until: now.advanced(by: wait))

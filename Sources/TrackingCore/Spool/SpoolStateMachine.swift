@@ -7,7 +7,7 @@ public struct SpoolStateMachine: Sendable {
     /// The user's settings for sending the records of the log to the recorders.
     public struct Configuration: Hashable, Sendable {
         /// The maximum number of records in a batch, limited to 1…10,000. When that many records are unsent, they are
-        /// sent at once.
+        /// sent at once, unless records are sent only on request.
         public var batchSize = 200 {
             didSet { self.batchSize = max(1, min(10_000, self.batchSize)) }
         }
@@ -16,7 +16,7 @@ public struct SpoolStateMachine: Sendable {
         public var batchWindow: Duration? = .seconds(20) {
             didSet { self.batchWindow = self.batchWindow.map { max(.zero, $0) } }
         }
-        /// The maximum number of payload bytes in a batch.
+        /// The maximum number of payload bytes in a batch. A batch of one record may be larger.
         public var batchBytes = 112_000
         /// The recorders that must all acknowledge a record before the record is removed from the device. If the set is
         /// empty, ``unnamedRecorder`` decides.
@@ -27,13 +27,16 @@ public struct SpoolStateMachine: Sendable {
         /// it is sent again. While no recorder answers at all, only the oldest batch is repeated, at growing intervals
         /// up to an hour. Newer records wait.
         public var acknowledgementWait: Duration = .seconds(30)
-        /// The longest wait before a batch that the broker rejected is sent again.
+        /// The longest wait before sending is tried again after a failure, for example before a batch that the broker
+        /// rejected is sent again.
         public var longestWait: Duration = .seconds(60)
 
-        /// Makes settings with the default values.
+        /// Makes the default settings for sending the records of a log.
         public init() {}
 
-        /// `true` when the log must keep each record until a recorder has acknowledged it.
+        /// `true` when a record counts as safe, and is removed from the log, only after recorders have acknowledged it:
+        /// all of ``recorders``, or any one if that set is empty. `false` when the broker's acknowledgement is enough.
+        /// The limits of the log apply in both cases.
         package var needsRecorder: Bool { !self.recorders.isEmpty || self.unnamedRecorder != .none }
 
         /// `true` when any recorder may acknowledge the records, and it may be started later than this publisher.
@@ -143,9 +146,11 @@ public struct SpoolStateMachine: Sendable {
         var answering: Set<ClientID> = []
     }
 
-    /// The state after the broker rejected a batch.
+    /// The handling of the broker's rejections of batches: the last reason, the test of the topic, and the record that
+    /// is being quarantined.
     struct Rejection: Sendable {
-        /// The reason of the last rejection; `nil` after the broker accepted a batch.
+        /// The reason of the last rejection; `nil` after the broker accepted a batch, or after a single rejected record
+        /// was to be quarantined.
         var reason: TrackingError?
         /// `true` when an empty test batch is to be sent next. The broker's answer shows if it rejects the topic itself
         /// or only the content of batches.
@@ -276,7 +281,8 @@ public struct SpoolStateMachine: Sendable {
 
     /// `true` while batches may be sent: from ``opened(now:)`` to ``closed(isOrderly:now:)``.
     public var isOpen: Bool { self.connection.isOpen }
-    /// The reason for which the broker rejected the last batch; `nil` after it accepted one.
+    /// The reason for which the broker rejected the last batch; `nil` after the broker accepted a batch, or after a
+    /// single rejected record was to be quarantined.
     public var refusal: TrackingError? { self.rejection.reason }
     /// The number of unsent records that were dropped since the program was started, because the log exceeded its
     /// limits.
@@ -315,9 +321,9 @@ public struct SpoolStateMachine: Sendable {
         self.streams.first { $0.id == name.stream }?.stored.contains(name.seq) ?? false
     }
 
-    /// Returns `true` while the record with this name is not safe yet, so that a caller that waits for its safety must
-    /// continue to wait. A record is safe when the required recorders have acknowledged it. If the recorder may be
-    /// started later, the broker's acknowledgement is enough.
+    /// Returns `true` while a caller that waits for the safety of the record with this name must continue to wait. It
+    /// need not wait once the record has left the log: as safe, dropped, deleted or quarantined. If the recorder may be
+    /// started later, it also need not wait once the broker has acknowledged the record.
     public func isAwaited(_ name: RecordName) -> Bool {
         guard self.configuration.expectsLaterRecorder else { return self.holds(name) }
         return self.streams.first { $0.id == name.stream }?.pending.contains(name.seq) ?? false
@@ -334,7 +340,8 @@ public struct SpoolStateMachine: Sendable {
         }
     }
 
-    /// The number of records in the batch that the broker has not answered; `nil` when there is no such batch.
+    /// The number of records in the batch that the broker has not answered; `nil` when there is no such batch, or when
+    /// it is an empty test batch.
     public var inFlight: Int? { self.phase == .inFlight(isProbe: false) ? self.attempt?.records.count : nil }
 
     /// `true` while a batch is being prepared, is unanswered, or waits to be sent again, or while a record is being
@@ -348,8 +355,8 @@ public struct SpoolStateMachine: Sendable {
         return self.streams.contains(where: \.needsDeclaration)
     }
 
-    /// `true` when nothing can be sent at the moment: all records were acknowledged by the broker, or a wait before
-    /// sending again is running.
+    /// `true` when nothing can be sent at the moment. Either the broker has acknowledged all records, and no batch or
+    /// read is in progress, or a wait before sending again is running.
     public var isQuiet: Bool {
         switch self.phase {
         case .idle: self.unsent == 0 && !self.isReading

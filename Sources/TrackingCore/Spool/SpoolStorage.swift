@@ -38,7 +38,7 @@ public protocol SpoolStorage: Sendable {
     ) async throws(TrackingError)
 
     /// Returns the names (stream and number) of the records with the given marks, which are their identities by time
-    /// and content. A record that already left the log is found too.
+    /// and content. A record that already left the log is found too, as long as the log remembers its mark.
     ///
     /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
     func known(_ marks: [RecordMark], of trackable: TrackableID) async throws(TrackingError) -> [RecordMark: RecordName]
@@ -121,7 +121,7 @@ public protocol SpoolStorage: Sendable {
     /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged`` when no record was removed.
     func trim(to limits: SpoolLimits, now: UnixTime) async throws(TrackingError) -> [SpoolPart]
 
-    /// Returns the number and size of the records in the log.
+    /// Returns the number and size of the records in the log, and the numbers of dropped and of quarantined records.
     ///
     /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
     func summary() async throws(TrackingError) -> SpoolSummary
@@ -186,21 +186,21 @@ public struct SpoolEntry: Hashable, Sendable {
     }
 }
 
-/// The result of reading records from a log.
+/// The result of reading records from a device's log: the readable records, and the numbers of the others.
 public struct SpoolReading: Hashable, Sendable {
     /// The records that could be read.
     public var records: SpoolRecords
     /// The numbers of those requested records that are missing or damaged. They are no longer in the log.
     public var missing: SeqSet
 
-    /// Makes the result of reading records.
+    /// Makes the result of reading records from a log; by default, an empty result.
     public init(records: SpoolRecords = [], missing: SeqSet = SeqSet()) {
         self.records = records
         self.missing = missing
     }
 }
 
-/// Some records of one stream, identified by their numbers.
+/// Some records of one stream of a device's log, identified by their trackable, their stream and their numbers.
 public struct SpoolPart: Hashable, Sendable {
     /// The trackable of the records.
     public var trackable: TrackableID
@@ -209,7 +209,7 @@ public struct SpoolPart: Hashable, Sendable {
     /// The numbers of the records in their stream.
     public var seqs: SeqSet
 
-    /// Makes a value that identifies records of one stream.
+    /// Makes a value that identifies records of one stream by their trackable, their stream and their numbers.
     public init(trackable: TrackableID, stream: StreamID, seqs: SeqSet) {
         self.trackable = trackable
         self.stream = stream
@@ -226,7 +226,7 @@ public struct SpoolContents: Hashable, Sendable {
         /// The stream to which new records are appended; `nil` when a new stream must begin.
         public var current: StreamID?
 
-        /// Makes a description of the streams of one trackable.
+        /// Makes the description of one trackable's streams in the log; by default, without streams.
         public init(streams: [StoredStream] = [], current: StreamID? = nil) {
             self.streams = streams
             self.current = current
@@ -244,7 +244,7 @@ public struct SpoolContents: Hashable, Sendable {
     /// Otherwise `nil`.
     public var damage: String?
 
-    /// Makes a description of the contents of a log.
+    /// Makes the description of the contents of an opened log; by default, that of an empty log without damage.
     public init(
         trackables: [TrackableID: Trackable] = [:], state: [String: [UInt8]] = [:], salvage: SpoolSalvage? = nil,
         damage: String? = nil
@@ -274,7 +274,8 @@ public struct SpoolSalvage: Hashable, Sendable {
     /// The total size of the damaged files on the disk, in bytes.
     public var keptBytes: Int
 
-    /// Makes the result of recovering a damaged log.
+    /// Makes the result of recovering a damaged log from the path of its renamed file, the damage, and the numbers of
+    /// records and files.
     public init(
         path: String, reason: String, count: Int = 0, missing: [SpoolPart] = [], orphans: Int = 0, keptFiles: Int = 0,
         keptBytes: Int = 0

@@ -191,7 +191,7 @@ struct SpoolStream: Hashable, Sendable {
         self.pendingMayHaveEnded()
     }
 
-    /// Registers that records left the log, because they are safe, dropped or quarantined.
+    /// Registers that records left the log, for example because they are safe, dropped or quarantined.
     mutating func removed(_ seqs: SeqSet) {
         self.stored.subtract(seqs)
         self.pending.subtract(seqs)

@@ -20,8 +20,8 @@ package struct SpoolTrimming {
     private var count: Int
     private var bytes: Int
 
-    /// Makes a value for a log with `count` records and `bytes` bytes of payload. If the clock `now` is evidently
-    /// wrong, before the build date of this program, no record is dropped because of its age.
+    /// Begins the decisions about the records of a log, which has `count` records and `bytes` bytes of payload. If the
+    /// clock `now` is evidently wrong, before the build date of this program, no record is dropped because of its age.
     package init(limits: SpoolLimits, count: Int, bytes: Int, now: UnixTime) {
         self.limits = limits
         self.maximumAge = now < ClockTrust.buildFloor ? nil : limits.maximumAge

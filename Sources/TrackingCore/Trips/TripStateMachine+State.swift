@@ -29,7 +29,8 @@ extension TripStateMachine {
     /// - Parameters:
     ///   - bytes: The stored state.
     ///   - moment: The time on both clocks.
-    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member. The machine then remains unchanged.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` for a state that is not JSON or has a wrong member, which the
+    ///   message names; ``TrackingError/Code/payloadTooLarge``. The machine then remains unchanged.
     public mutating func restore(_ bytes: [UInt8], at moment: Moment) throws(TrackingError) {
         let state = try JSONObject(payload: bytes)
         let tripBytes = try state.required("trip") { json throws(Refusal) in

@@ -90,7 +90,8 @@ public struct TripStateMachine: Hashable, Sendable {
         TripStateMachine(automatic: self.automatic, rest: self.rest.fresh, seed: seed)
     }
 
-    /// Replaces the settings for automatic trips by those of another machine. A trip in progress continues unchanged.
+    /// Replaces the settings for automatic trips by those of another machine. The detection of motion and stops begins
+    /// again. A trip in progress continues unchanged.
     public mutating func configure(_ other: TripStateMachine) {
         self.automatic = other.automatic
         self.rest = other.rest.fresh

@@ -2,7 +2,7 @@
 /// `command`.
 public struct Command: Hashable, Sendable {
     /// The command's id: a random UUID, or any other text of 1 to 64 bytes. The publisher's answer contains the same
-    /// id. The publisher executes each id only once.
+    /// id. The publisher executes no command whose id it remembers from an earlier one.
     public var id: String
     /// The name of the instruction that an operator sends to the publisher, such as `REPORT`.
     public var name: Name
@@ -18,7 +18,7 @@ public struct Command: Hashable, Sendable {
     /// The time for which a command without `expires` is valid: 60 s.
     public static let standardLife: Duration = .seconds(60)
 
-    /// Makes a command.
+    /// Makes a command to a publisher from its id, its name, the time of its issue, its expiry, and its arguments.
     public init(
         id: String, name: Name, time: UnixTime, expires: UnixTime? = nil, arguments: [String: JSONValue] = [:]
     ) {
@@ -84,7 +84,7 @@ public struct CommandAnswer: Hashable, Sendable {
     /// The result of the command as named values, or the reason why the command was not executed.
     public var outcome: Result<[String: JSONValue], CommandFailure>
 
-    /// Makes an answer to a command.
+    /// Makes a publisher's answer to the command with this id: its result, or the reason why it was not executed.
     public init(id: String, outcome: Result<[String: JSONValue], CommandFailure>) {
         self.id = id
         self.outcome = outcome
@@ -133,7 +133,7 @@ public struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible
     /// The description of the failure, for people. An encoded answer contains at most 1,000 bytes of it.
     public var message: String
 
-    /// Makes a failure of a command.
+    /// Makes the reason why a command was not executed, from its code for programs and its message for people.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message

@@ -26,8 +26,8 @@ public enum CommandCodec {
 
     /// Decodes a command of at most 16 KiB. Without the member `arguments`, the command has no arguments.
     ///
-    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
-    ///   ``TrackingError/Code/payloadTooLarge``.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` for a payload that is not valid JSON or has a wrong member,
+    ///   which the message names; ``TrackingError/Code/payloadTooLarge``.
     public static func decode(_ payload: some Collection<UInt8>) throws(TrackingError) -> Command {
         try Self.check(payload.count, Command.maximumBytes, "a command")
         let message = try JSONObject(payload: payload)
@@ -51,8 +51,8 @@ public enum CommandCodec {
 
     /// Decodes an answer to a command.
     ///
-    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
-    ///   ``TrackingError/Code/payloadTooLarge``.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` for a payload that is not valid JSON or has a wrong member,
+    ///   which the message names; ``TrackingError/Code/payloadTooLarge``.
     public static func decodeAnswer(_ payload: some Collection<UInt8>) throws(TrackingError) -> CommandAnswer {
         let message = try JSONValue(json: payload)
         guard let members = message.object else {

@@ -1,7 +1,7 @@
 /// The check of a publisher for commands that arrive from the broker. It lets each command id pass only once, and
 /// rejects expired commands. It remembers the last 256 ids.
 public struct CommandGate: Sendable {
-    /// The decision about a command.
+    /// The decision whether the publisher executes a command that arrived from the broker.
     public enum Verdict: Equatable, Sendable {
         /// Execute the command.
         case take

@@ -26,6 +26,8 @@ struct JSONObject {
     func has(_ name: StaticString) -> Bool { self.members[name.description] != nil }
 
     /// Decodes the member `name` with the closure `read`. Returns `nil` when the member is absent or `null`.
+    ///
+    /// - Throws: ``TrackingError/Code/invalidPayload`` when the member is present but wrong.
     func optional<Value>(
         _ name: StaticString, _ read: (inout JSONScanner) throws(Refusal) -> Value
     ) throws(TrackingError) -> Value? {

@@ -1,15 +1,18 @@
 extension JSONScanner {
-    /// Reads a GeoJSON Feature whose geometry is a Point.
+    /// Reads a GeoJSON Feature whose geometry is a Point, and returns it as a position. Properties that the protocol
+    /// does not define are skipped.
     mutating func feature(_ root: WireRoot) throws(Refusal) -> Location {
         var isWhole = true
         return try self.feature(root, isWhole: &isWhole)
     }
 
-    /// Reads a GeoJSON Feature whose geometry is a Point.
+    /// Reads a GeoJSON Feature whose geometry is a Point, and returns it as a position. Also finds if the Feature has
+    /// properties that the protocol does not define; they are skipped.
     ///
     /// - Parameters:
     ///   - root: The place of the Feature in the message, for the paths in error messages.
-    ///   - isWhole: Set to `false` when the Feature has a property that the protocol does not define.
+    ///   - isWhole: Set to `false` when the Feature has a property that the protocol does not define, and otherwise to
+    ///     `true`.
     mutating func feature(_ root: WireRoot, isWhole: inout Bool) throws(Refusal) -> Location {
         var draft = FeatureDraft()
         try self.beginObject()
@@ -138,7 +141,7 @@ extension JSONScanner {
         return words
     }
 
-    /// Checks the grammar of a point's member `extra`, an object, and returns its unchanged bytes.
+    /// Checks the grammar and the size of a point's member `extra`, an object, and returns its unchanged bytes.
     private mutating func extra() throws(Refusal) -> [UInt8] {
         guard self.peek() == UInt8(ascii: "{") else { throw self.mismatch("an object") }
         let start = self.position

@@ -1,5 +1,5 @@
 extension JSONScanner {
-    /// Skips one value of any kind after checking its grammar.
+    /// Skips the next JSON value, of any kind, and checks its grammar.
     mutating func skipValue() throws(Refusal) {
         switch self.peek() {
         case UInt8(ascii: "\""): _ = try self.stringToken()
@@ -33,7 +33,7 @@ extension JSONScanner {
         }
     }
 
-    /// Reads `true` or `false`.
+    /// Reads the next JSON value, which must be `true` or `false`, and returns it. Fails for any other value.
     mutating func flag() throws(Refusal) -> Bool {
         let first = self.peek()
         guard first == UInt8(ascii: "t") || first == UInt8(ascii: "f") else { throw self.mismatch("true or false") }
@@ -41,16 +41,16 @@ extension JSONScanner {
         return first == UInt8(ascii: "t")
     }
 
-    /// Reads a string without resolving its escapes.
+    /// Reads a JSON string without resolving its escapes, such as `\n`. Fails for a value of another kind.
     mutating func token() throws(Refusal) -> StringToken {
         guard self.peek() == UInt8(ascii: "\"") else { throw self.mismatch("a string") }
         return try self.stringToken()
     }
 
-    /// Reads a string.
+    /// Reads a JSON string and returns its text, with its escapes resolved. Fails for a value of another kind.
     mutating func text() throws(Refusal) -> String { try self.token().text }
 
-    /// Reads a string; returns `nil` for `null`.
+    /// Reads a JSON string and returns its text; returns `nil` for `null`. Fails for a value of another kind.
     mutating func optionalText() throws(Refusal) -> String? { try self.skipNull() ? nil : self.text() }
 
     /// Reads a string and converts it with `convert`. Fails when `convert` returns `nil`.
@@ -61,7 +61,8 @@ extension JSONScanner {
         return value
     }
 
-    /// Reads a string that is the raw value of a case of an enumeration. Fails for any other string.
+    /// Reads a JSON string that is the raw value of a case of an enumeration, and returns the case. Fails for any other
+    /// value.
     mutating func choice<Choice: RawRepresentable<String> & CaseIterable>(
         _: Choice.Type = Choice.self
     ) throws(Refusal) -> Choice {
@@ -71,14 +72,15 @@ extension JSONScanner {
             "one of " + Choice.allCases.map(\.rawValue).joined(separator: ", "), found: "another string")
     }
 
-    /// Reads the raw value of a case of an enumeration; returns `nil` for any other string and for `null`.
+    /// Reads a JSON string that is the raw value of a case of an enumeration, and returns the case. Returns `nil` for
+    /// any other string and for `null`; fails for a value of another kind.
     mutating func knownChoice<Choice: RawRepresentable<String> & CaseIterable>() throws(Refusal) -> Choice? {
         if try self.skipNull() { return nil }
         let token = try self.token()
         return Choice.allCases.first { token.equals($0.rawValue) }
     }
 
-    /// Reads a number. Fails when the number is outside the range of `rule`.
+    /// Reads a JSON number. Fails for a number outside the range of `rule`, and for a value of another kind.
     mutating func number(_ rule: NumberRule) throws(Refusal) -> Double {
         let first = self.peek()
         guard first.isDigit || first == UInt8(ascii: "-") else { throw self.mismatch("\(rule.words)") }
@@ -87,13 +89,15 @@ extension JSONScanner {
         return value
     }
 
-    /// Reads a number, or returns `nil` for `null`. Fails when the number is outside the range of `rule`.
+    /// Reads a JSON number, or returns `nil` for `null`. Fails for a number outside the range of `rule`, and for a
+    /// value of another kind.
     @inline(__always)
     mutating func optionalNumber(_ rule: NumberRule) throws(Refusal) -> Double? {
         try self.skipNull() ? nil : self.number(rule)
     }
 
-    /// Reads an integer. Fails when it is outside `range` or has a fraction; `7.0` and `7e0` count as integers.
+    /// Reads a JSON number that is an integer; `7.0` and `7e0` count as integers. Fails for a number that is outside
+    /// `range` or has a fraction, and for a value of another kind.
     mutating func integer(_ range: ClosedRange<Int>) throws(Refusal) -> Int {
         guard let integer = Int(exactly: try self.number(.finite)), range.contains(integer) else {
             let words = "a whole number from \(range.lowerBound) to \(range.upperBound)"

@@ -4,7 +4,8 @@
 /// detail of an event.
 public enum JSONValue: Hashable, Sendable {
     case text(String)
-    /// A finite number. A number that is not finite is omitted when it is written.
+    /// A finite number. When a number that is not finite is written, it is omitted from its object or list, and written
+    /// as 0 where it stands alone.
     case number(Double)
     case flag(Bool)
     case list([JSONValue])
@@ -112,7 +113,7 @@ extension JSONWriter {
         }
     }
 
-    /// Writes a JSON object. Its members are ordered by name.
+    /// Writes a JSON object. Its members are ordered by name. Members whose number is not finite are omitted.
     mutating func object(_ members: [String: JSONValue]) {
         self.raw("{")
         for (name, value) in members.sorted(by: { $0.key < $1.key }) where value.isWritable {

@@ -1,5 +1,5 @@
 extension JSONWriter {
-    /// Writes a fix as a GeoJSON Feature.
+    /// Writes a fix as a GeoJSON Feature. Omits values that the protocol does not allow, such as a number out of range.
     ///
     /// - Parameters:
     ///   - location: The fix.

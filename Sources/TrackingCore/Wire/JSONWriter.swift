@@ -62,7 +62,7 @@ struct JSONWriter: ~Copyable {
         self.count -= range.count
     }
 
-    /// Writes a comma, except directly after an opening brace or bracket.
+    /// Writes a comma, except directly after an opening brace or bracket and at the start of the output.
     @inline(__always)
     mutating func separate() {
         guard self.count > 0 else { return }

@@ -6,8 +6,8 @@ extension LocationCodec {
     /// member is absent. A skipped point, one of the earlier points in the update, gets the stream of `location` if it
     /// names no stream.
     ///
-    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
-    ///   ``TrackingError/Code/payloadTooLarge``.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` for a payload that is not valid JSON or has a wrong member,
+    ///   which the message names; ``TrackingError/Code/payloadTooLarge``.
     public static func decode(_ payload: ArraySlice<UInt8>) throws(TrackingError) -> LocationUpdate {
         try payload.withUnsafeBufferPointer { bytes throws(TrackingError) in
             try JSONScanner.read(bytes) { json throws(Refusal) in try json.update() }
@@ -21,17 +21,17 @@ extension LocationCodec {
         try self.decode(payload[...])
     }
 
-    /// Decodes one GeoJSON Feature.
+    /// Decodes one GeoJSON Feature with a Point and returns it as a fix.
     ///
-    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
-    ///   ``TrackingError/Code/payloadTooLarge``.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` for a payload that is not valid JSON or has a wrong member,
+    ///   which the message names; ``TrackingError/Code/payloadTooLarge``.
     public static func decodeFeature(_ bytes: ArraySlice<UInt8>) throws(TrackingError) -> Location {
         try bytes.withUnsafeBufferPointer { bytes throws(TrackingError) in
             try JSONScanner.read(bytes) { json throws(Refusal) in try json.feature(.message) }
         }
     }
 
-    /// Decodes one GeoJSON Feature from an array.
+    /// Decodes one GeoJSON Feature with a Point from an array, and returns it as a fix.
     ///
     /// - Throws: The same errors as the form for an `ArraySlice`.
     public static func decodeFeature(_ bytes: [UInt8]) throws(TrackingError) -> Location {

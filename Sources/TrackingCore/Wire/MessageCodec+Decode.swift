@@ -5,8 +5,8 @@ extension MessageCodec {
     ///   - payload: The JSON.
     ///   - kind: The role that the topic states, publisher or subscriber. A presence with another `type` is an error;
     ///     `nil` accepts both.
-    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
-    ///   ``TrackingError/Code/payloadTooLarge``.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` for a payload that is not valid JSON or has a wrong member,
+    ///   which the message names; ``TrackingError/Code/payloadTooLarge``.
     public static func decodePresence(
         _ payload: some Collection<UInt8>, expecting kind: MemberKind? = nil
     ) throws(TrackingError) -> Presence {
@@ -33,8 +33,8 @@ extension MessageCodec {
 
     /// Decodes a liveness message, the announcement that a client is connected or has left.
     ///
-    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
-    ///   ``TrackingError/Code/payloadTooLarge``.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` for a payload that is not valid JSON or has a wrong member,
+    ///   which the message names; ``TrackingError/Code/payloadTooLarge``.
     public static func decodeLiveness(_ payload: some Collection<UInt8>) throws(TrackingError) -> Liveness {
         let message = try JSONObject(state: payload, "a liveness")
         let isOnline = try message.required("status") { json throws(Refusal) in
@@ -48,8 +48,8 @@ extension MessageCodec {
 
     /// Decodes a subscriber's request for a resolution.
     ///
-    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
-    ///   ``TrackingError/Code/payloadTooLarge``.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` for a payload that is not valid JSON or has a wrong member,
+    ///   which the message names; ``TrackingError/Code/payloadTooLarge``.
     public static func decodeRequest(_ payload: some Collection<UInt8>) throws(TrackingError) -> ResolutionRequest {
         let message = try JSONObject(state: payload, "a request")
         return ResolutionRequest(session: try message.session(), resolution: try message.resolution())
@@ -57,8 +57,8 @@ extension MessageCodec {
 
     /// Decodes a publisher's message about the resolution that it uses now for a trackable.
     ///
-    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
-    ///   ``TrackingError/Code/payloadTooLarge``.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` for a payload that is not valid JSON or has a wrong member,
+    ///   which the message names; ``TrackingError/Code/payloadTooLarge``.
     public static func decodeResolution(_ payload: some Collection<UInt8>) throws(TrackingError) -> ResolutionInForce {
         let message = try JSONObject(state: payload, "a resolution in force")
         return ResolutionInForce(
@@ -75,8 +75,8 @@ extension MessageCodec {
     /// Decodes an event from the network. The event has at most ``WireLimits/maximumDocumentBytes``, and its detail at
     /// most ``WireLimits/maximumDetailBytes``.
     ///
-    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
-    ///   ``TrackingError/Code/payloadTooLarge``.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` for a payload that is not valid JSON or has a wrong member,
+    ///   which the message names; ``TrackingError/Code/payloadTooLarge``.
     public static func decodeEvent(_ payload: some Collection<UInt8>) throws(TrackingError) -> TrackingEvent {
         try self.checkSize(payload.count, WireLimits.maximumDocumentBytes, "an event")
         let (event, detailBytes) = try self.decodeSized(payload)
@@ -87,8 +87,8 @@ extension MessageCodec {
 
     /// Decodes an event from a log or database, without the size limits of ``decodeEvent(_:)``.
     ///
-    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
-    ///   ``TrackingError/Code/payloadTooLarge``.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` for a payload that is not valid JSON or has a wrong member,
+    ///   which the message names; ``TrackingError/Code/payloadTooLarge``.
     package static func decodeStoredEvent(_ payload: some Collection<UInt8>) throws(TrackingError) -> TrackingEvent {
         try self.decodeSized(payload).event
     }

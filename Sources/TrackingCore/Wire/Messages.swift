@@ -23,7 +23,7 @@ public struct Presence: Hashable, Sendable {
     /// `true` when the publisher also publishes raw updates, which contain unfiltered fixes; `nil` when unknown.
     public var rawLocations: Bool?
 
-    /// Makes a presence.
+    /// Makes the announcement that a publisher or subscriber is present on a trackable.
     public init(
         kind: MemberKind, session: SessionID, connection: Int, lease: Duration, since: UnixTime,
         stream: StreamID? = nil, rawLocations: Bool? = nil
@@ -57,7 +57,7 @@ public struct Liveness: Hashable, Sendable {
     /// The number of reconnects of the session so far.
     public var connection: Int
 
-    /// Makes a liveness message.
+    /// Makes the message that a client is connected or gone, from its status, its session and its number of reconnects.
     public init(status: Status, session: SessionID, connection: Int) {
         self.status = status
         self.session = session
@@ -73,7 +73,7 @@ public struct ResolutionRequest: Hashable, Sendable {
     /// The requested resolution: accuracy, interval and displacement.
     public var resolution: Resolution
 
-    /// Makes a request for a resolution.
+    /// Makes a subscriber's request for a resolution of a trackable, in the session with this id.
     public init(session: SessionID, resolution: Resolution) {
         self.session = session
         self.resolution = resolution
@@ -126,7 +126,8 @@ public struct ResolutionInForce: Hashable, Sendable {
     /// The destination, and the remaining way to it; `nil` without a destination that may be published.
     public var approach: Approach?
 
-    /// Makes the description of a resolution in force.
+    /// Makes the description of the resolution that a publisher uses now for a trackable, with the conditions that led
+    /// to it.
     public init(
         resolution: Resolution, isNear: Bool, subscribers: Int, isLowBattery: Bool, state: PublisherState,
         filter: FilterRule, maximumSilence: Duration, approach: Approach? = nil
@@ -185,7 +186,8 @@ public struct TrackingEvent: Hashable, Sendable {
     /// A value in the detail of an event.
     public typealias DetailValue = JSONValue
 
-    /// Makes an event.
+    /// Makes an event of a trackable from its id, its stream and number, its time, its kind, its details, and its
+    /// position.
     public init(
         id: String, stream: StreamID, seq: UInt64, time: UnixTime, kind: Kind, detail: [String: DetailValue] = [:],
         location: Location? = nil

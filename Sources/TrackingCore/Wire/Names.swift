@@ -17,9 +17,9 @@ public struct TrackableID: Hashable, Sendable, Comparable, CustomStringConvertib
     /// Orders trackable ids by the bytes of their UTF-8.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue.precedesInBytes(right.rawValue) }
 
-    /// Makes the id of a trackable.
+    /// Makes the id of a trackable from a text of 1 to 128 bytes without control characters.
     ///
-    /// - Throws: ``TrackingError/Code/invalidName`` that names the violated rule.
+    /// - Throws: ``TrackingError/Code/invalidName`` that names the violated rule, for any other text.
     public init(_ rawValue: String) throws(TrackingError) {
         guard (1...128).contains(rawValue.utf8.count) else {
             throw TrackingError(
@@ -85,9 +85,9 @@ public struct ClientID: Hashable, Sendable, Comparable, CustomStringConvertible 
     /// The client id as text, the same as ``rawValue``.
     public var description: String { self.rawValue }
 
-    /// Makes a client id.
+    /// Makes a client id from a text of 1 to 64 characters of `A-Z a-z 0-9 _ -`.
     ///
-    /// - Throws: ``TrackingError/Code/invalidName`` that names the violated rule.
+    /// - Throws: ``TrackingError/Code/invalidName`` that names the rule, for any other text.
     public init(_ rawValue: String) throws(TrackingError) {
         guard let id = ClientID(topicLevel: rawValue) else {
             throw TrackingError(

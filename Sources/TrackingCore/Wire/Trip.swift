@@ -40,7 +40,7 @@ public struct Trip: Hashable, Sendable {
     /// The number of this version in its stream, from 1.
     public var seq: UInt64
 
-    /// Makes a trip that has just begun.
+    /// Makes the first version of a trip that has just begun, with distance and duration 0.
     public init(id: String, mode: String, start: UnixTime, stream: StreamID, seq: UInt64) {
         self.id = id
         self.mode = mode
@@ -82,8 +82,8 @@ extension MessageCodec {
 
     /// Decodes a trip of at most ``WireLimits/maximumDocumentBytes``.
     ///
-    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
-    ///   ``TrackingError/Code/payloadTooLarge``.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` for a payload that is not valid JSON or has a wrong member,
+    ///   which the message names; ``TrackingError/Code/payloadTooLarge``.
     public static func decodeTrip(_ payload: some Collection<UInt8>) throws(TrackingError) -> Trip {
         try self.checkSize(payload.count, WireLimits.maximumDocumentBytes, "a trip")
         let trip = try self.decodeStoredTrip(payload)
@@ -93,10 +93,11 @@ extension MessageCodec {
         return trip
     }
 
-    /// Decodes a trip from a log or database, without the limits on size and texts of ``decodeTrip(_:)``.
+    /// Decodes a trip from a log or database, without two checks of ``decodeTrip(_:)``: the limit of
+    /// ``WireLimits/maximumDocumentBytes``, and the rule that the id and the mode have no control characters.
     ///
-    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
-    ///   ``TrackingError/Code/payloadTooLarge``.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` for a payload that is not valid JSON or has a wrong member,
+    ///   which the message names; ``TrackingError/Code/payloadTooLarge``.
     package static func decodeStoredTrip(_ payload: some Collection<UInt8>) throws(TrackingError) -> Trip {
         let message = try JSONObject(payload: payload)
         func text(_ name: StaticString, _ most: Int) throws(TrackingError) -> String {

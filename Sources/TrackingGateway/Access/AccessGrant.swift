@@ -36,7 +36,8 @@ package struct AccessGrant: Hashable, Sendable {
     /// The time at which the grant was revoked; `nil` if it was not.
     package var revoked: UnixTime?
 
-    /// Creates a grant. ``AccessStore`` assigns its number.
+    /// Creates the grant of a new token or share link: by default, of a token without permissions. ``AccessStore``
+    /// assigns the number of the grant when it stores the grant.
     package init(
         number: Int64 = 0, kind: Kind = .token, name: String, publishes: TrackableScope = .only([]),
         reads: TrackableScope = .only([]), isAdmin: Bool = false, limits: TokenLimits = TokenLimits(),

@@ -5,8 +5,9 @@ import NIOCore
 /// Authenticates the caller of an HTTP request, and limits the size of the request's body. It does not check the
 /// caller's permissions; each route does that.
 ///
-/// A request without a token or session continues without a caller. A request with an invalid token is answered with
-/// 401. A request with an expired session continues without a caller too, so that the page can offer to sign in.
+/// A request without a token or session, or for a public file, continues without a caller. A request with an invalid
+/// token is answered with 401, or with 429 after too many of them. A request with an expired session continues without
+/// a caller too, so that the page can offer to sign in.
 package struct AccessMiddleware: RouterMiddleware {
     private let authenticator: Authenticator
     private let configuration: AccessConfiguration
@@ -40,7 +41,8 @@ package struct AccessMiddleware: RouterMiddleware {
         return try await next(request, try self.limited(context, request))
     }
 
-    /// Returns the request context with the caller's limit of body bytes.
+    /// Returns the request context with the largest number of body bytes that the caller's token allows, or otherwise
+    /// the gateway's default.
     ///
     /// - Throws: `Problem` (413) if the request announces a larger body.
     private func limited(

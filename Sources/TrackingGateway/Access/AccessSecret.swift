@@ -16,7 +16,7 @@ package struct AccessSecret: Sendable {
     /// The secret as text, which people and programs present. The text is never logged or stored by the gateway.
     package let text: String
 
-    /// Creates a new random secret.
+    /// Creates a new random secret of the given kind: a token, or the secret of a share link or session.
     package init(_ kind: Kind, using generator: inout some RandomNumberGenerator) {
         let bytes = (0..<4).flatMap { _ in
             withUnsafeBytes(of: generator.next() as UInt64) { Array($0) }

@@ -23,18 +23,19 @@ package struct AccessStore: Sendable {
 
     // MARK: - Callers
 
-    /// Returns the caller with a token or the secret of a share link; `nil` if the secret is invalid, expired or
-    /// revoked.
+    /// Returns the caller with a token or the secret of a share link; `nil` if the secret is invalid, not valid yet,
+    /// expired or revoked.
     ///
-    /// - Throws: `storeFailed`.
+    /// - Throws: `storeFailed` or, for a damaged database, `storeUnusable`.
     package func caller(presenting text: String, now: UnixTime) async throws(TrackingError) -> Caller? {
         try await self.caller(
             presenting: text, sql: "SELECT \(Self.columns), t.hash AS kept FROM token t WHERE t.lookup = ?", now: now)
     }
 
-    /// Returns the caller for a session's secret; `nil` if there is no such session or it has expired.
+    /// Returns the caller for a session's secret; `nil` if there is no such session, or if the session or its token has
+    /// expired or was revoked.
     ///
-    /// - Throws: `storeFailed`.
+    /// - Throws: `storeFailed` or, for a damaged database, `storeUnusable`.
     package func caller(ofSession text: String, now: UnixTime) async throws(TrackingError) -> Caller? {
         var caller = try await self.caller(
             presenting: text,
@@ -48,7 +49,7 @@ package struct AccessStore: Sendable {
 
     /// The validity of a caller's access: valid as before, valid for other trackables than before, or over.
     enum Validity: Hashable, Sendable {
-        /// The access was revoked or has expired.
+        /// The access was revoked or has expired, or its session was ended.
         case over
         /// The access is valid, but the members of a group have changed. The value is the set of trackables that the
         /// caller may now read, which differs from the earlier one.
@@ -60,7 +61,7 @@ package struct AccessStore: Sendable {
     /// Returns `true` while the caller's grant and session are valid, and the caller may still read every trackable
     /// that it could read before. The code that writes a long answer calls this function repeatedly.
     ///
-    /// - Throws: `storeFailed`.
+    /// - Throws: `storeFailed` or, for a damaged database, `storeUnusable`.
     package func stillHolds(_ caller: Caller, now: UnixTime) async throws(TrackingError) -> Bool {
         switch try await self.validity(of: caller, now: now) {
         case .over: false
@@ -69,9 +70,9 @@ package struct AccessStore: Sendable {
         }
     }
 
-    /// Returns the validity of the caller's grant and session.
+    /// Returns the validity of the caller's grant and session. A caller without a stored grant is always valid.
     ///
-    /// - Throws: `storeFailed`.
+    /// - Throws: `storeFailed` or, for a damaged database, `storeUnusable`.
     func validity(of caller: Caller, now: UnixTime) async throws(TrackingError) -> Validity {
         guard let number = caller.grant else { return .valid(until: nil) }
         return try await self.database.read { db in
@@ -90,7 +91,7 @@ package struct AccessStore: Sendable {
     /// Returns the grant of a share link, also of one that has expired or was revoked; `nil` if there is no link with
     /// this secret.
     ///
-    /// - Throws: `storeFailed`.
+    /// - Throws: `storeFailed` or, for a damaged database, `storeUnusable`.
     func shareLink(presenting text: String) async throws(TrackingError) -> AccessGrant? {
         let hash = SecretHash(of: text)
         let sql = "SELECT \(Self.columns), t.hash AS kept FROM token t WHERE t.kind = 1 AND t.lookup = ?"
@@ -130,11 +131,12 @@ package struct AccessStore: Sendable {
 
     // MARK: - Tokens and share links
 
-    /// Creates a token.
+    /// Creates a token with the given permissions, and stores its hash and its permissions.
     ///
     /// - Parameter grant: The permissions of the token.
     /// - Returns: The token, which the gateway does not store.
-    /// - Throws: `invalidConfiguration` when there is a valid token of this name; `storeFailed`.
+    /// - Throws: `invalidConfiguration` when a token of this name exists that was not revoked, even if it has expired;
+    ///   `storeFailed` or, for a damaged database, `storeUnusable`.
     package func makeToken(_ grant: AccessGrant) async throws(TrackingError) -> AccessSecret {
         let isNew = try await self.database.read { db in
             try Self.grants(db, "t.kind = 0 AND t.revoked IS NULL AND t.name = ?", [grant.name]).isEmpty
@@ -155,7 +157,7 @@ package struct AccessStore: Sendable {
     ///   - now: The beginning of the link's validity.
     ///   - time: The duration of the link's validity.
     /// - Returns: The secret of the link, which the gateway does not store.
-    /// - Throws: `storeFailed`.
+    /// - Throws: `storeFailed` or, for a damaged database, `storeUnusable`.
     package func share(
         _ trackable: TrackableID, from now: UnixTime, for time: Duration
     ) async throws(TrackingError) -> AccessSecret {
@@ -164,7 +166,7 @@ package struct AccessStore: Sendable {
 
     /// Creates a share link, as ``share(_:from:for:)`` does, and returns its grant too.
     ///
-    /// - Throws: `storeFailed`.
+    /// - Throws: `storeFailed` or, for a damaged database, `storeUnusable`.
     package func makeShare(
         of trackable: TrackableID, from now: UnixTime, for time: Duration
     ) async throws(TrackingError) -> (secret: AccessSecret, grant: AccessGrant) {
@@ -206,7 +208,7 @@ package struct AccessStore: Sendable {
     ///   - trackable: The trackable that the links show; `nil` for the links of all trackables.
     ///   - number: The links have lower numbers than this one.
     ///   - limit: The largest number of links.
-    /// - Throws: `storeFailed`.
+    /// - Throws: `storeFailed` or, for a damaged database, `storeUnusable`.
     package func shares(
         of trackable: TrackableID?, below number: Int64 = .max, limit: Int
     ) async throws(TrackingError) -> [AccessGrant] {
@@ -225,7 +227,7 @@ package struct AccessStore: Sendable {
     /// Returns the grants of all tokens, or of all share links, in order of creation. Expired and revoked ones are
     /// included.
     ///
-    /// - Throws: `storeFailed`.
+    /// - Throws: `storeFailed` or, for a damaged database, `storeUnusable`.
     package func grants(_ kind: AccessGrant.Kind) async throws(TrackingError) -> [AccessGrant] {
         try await self.database.read { db in try Self.grants(db, "t.kind = ?", [kind.rawValue]) }
     }
@@ -233,15 +235,16 @@ package struct AccessStore: Sendable {
     /// Revokes the token of this name. From now on the token and all sessions that were signed in with it are invalid.
     ///
     /// - Returns: `true` if there was such a token that was not revoked yet.
-    /// - Throws: `storeFailed`.
+    /// - Throws: `storeFailed` or, for a damaged database, `storeUnusable`.
     package func revokeToken(_ name: String, now: UnixTime) async throws(TrackingError) -> Bool {
         try await self.revoke(.revokeToken, "t.kind = 0 AND t.name = ?", [name], now)
     }
 
-    /// Revokes a share link.
+    /// Revokes the share link of this number. From now on the link and all sessions that were signed in with it are
+    /// invalid.
     ///
     /// - Returns: `true` if there was a share link of this number that was not revoked yet.
-    /// - Throws: `storeFailed`.
+    /// - Throws: `storeFailed` or, for a damaged database, `storeUnusable`.
     package func revokeShare(_ number: Int64, now: UnixTime) async throws(TrackingError) -> Bool {
         try await self.revoke(.revokeShare, "t.kind = 1 AND t.number = ?", [number], now)
     }
@@ -285,7 +288,7 @@ package struct AccessStore: Sendable {
     /// Begins a session for a caller who presented a token or the secret of a share link.
     ///
     /// - Returns: The session's secret, and the duration of the session.
-    /// - Throws: `storeFailed`.
+    /// - Throws: `storeFailed` or, for a damaged database, `storeUnusable`.
     package func beginSession(
         _ caller: Caller, now: UnixTime
     ) async throws(TrackingError) -> (secret: AccessSecret, time: Duration) {
@@ -313,7 +316,7 @@ package struct AccessStore: Sendable {
 
     /// Ends the session with this secret. Does nothing if there is no such session.
     ///
-    /// - Throws: `storeFailed`.
+    /// - Throws: `storeFailed` or, for a damaged database, `storeUnusable`.
     package func endSession(_ text: String) async throws(TrackingError) {
         let hash = SecretHash(of: text)
         try await self.database.write { db in

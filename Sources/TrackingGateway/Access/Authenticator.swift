@@ -6,7 +6,8 @@ import TrackingCore
 import TrackingRuntime
 
 /// Finds the caller of a request by the token, share link secret or session secret that the request presents, and
-/// limits how many requests the caller may send. Every kind of invalid secret gets the same answer, in the same time.
+/// limits how many requests the caller may send. A token that is unknown, malformed, expired or revoked gets the same
+/// answer, in the same time.
 package final class Authenticator: Sendable {
     private let store: AccessStore
     private let isBehindProxy: Bool
@@ -14,7 +15,7 @@ package final class Authenticator: Sendable {
     private let byGrant: Mutex<RateLimiter<Int64>>
     private let failures: Mutex<RateLimiter<String>>
 
-    /// Creates the authenticator of a gateway.
+    /// Creates the authenticator of a gateway, which looks up secrets in `store`.
     package init(store: AccessStore, configuration: AccessConfiguration) {
         self.store = store
         self.isBehindProxy = configuration.isBehindProxy
@@ -28,7 +29,7 @@ package final class Authenticator: Sendable {
     /// phone with an old token must not block the phones that share its address, and 256 random bits cannot be guessed.
     ///
     /// - Parameter text: The secret that the request presents.
-    /// - Throws: `Problem`: 401 for an invalid secret, or 429 for too many requests.
+    /// - Throws: `Problem`: 401 for an invalid secret, or 429 for too many requests; `storeFailed`.
     func caller(
         presenting text: String, _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Caller {
@@ -47,7 +48,8 @@ package final class Authenticator: Sendable {
     /// A request with an expired or revoked link counts towards the limit of requests with an invalid secret.
     ///
     /// - Parameter text: The secret of the link.
-    /// - Throws: `Problem`: 401 for a text that is no share link of this gateway, or 429 for too many requests.
+    /// - Throws: `Problem`: 401 for a text that is no share link of this gateway, or 429 for too many requests;
+    ///   `storeFailed`.
     func shareLink(
         presenting text: String, _ request: Request, _ context: GatewayRequestContext
     ) async throws -> AccessGrant {
@@ -67,7 +69,7 @@ package final class Authenticator: Sendable {
 
     /// Returns the caller with a session's secret; `nil` if the session has ended or never existed.
     ///
-    /// - Throws: `Problem` (429) for too many requests.
+    /// - Throws: `Problem` (429) for too many requests; `storeFailed`.
     func caller(ofSession text: String) async throws -> Caller? {
         let moment = self.clock.moment
         guard let caller = try await self.store.caller(ofSession: Self.bounded(text), now: moment.wall) else {

@@ -54,7 +54,8 @@ package struct Caller: Hashable, Sendable {
         return holder
     }
 
-    /// Creates a caller.
+    /// Creates the caller of an HTTP request with its permissions: the trackables that it may publish and read, the
+    /// rights of an administrator, and the time span that a share link shows. By default, it has no permission.
     package init(
         name: String, publishes: TrackableScope = .only([]), reads: TrackableScope = .only([]), isAdmin: Bool = false,
         span: Range<UnixTime>? = nil, grant: Int64? = nil

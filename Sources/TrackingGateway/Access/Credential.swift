@@ -17,7 +17,8 @@ enum Credential: Equatable {
 
     /// Reads the credential of a request; `nil` for a request without one. Looks in this order for `Authorization:
     /// Bearer`, the password of `Authorization: Basic` (as OwnTracks sends it; Overland's OwnTracks mode sends `Basic
-    /// TOKEN:`), the query parameter `token`, and the cookie.
+    /// TOKEN:`), the query parameter `token`, and the cookie. Any other `Authorization` counts as an empty secret,
+    /// which is invalid.
     init?(_ request: Request) {
         if let text = request.headers[.authorization] {
             self = .secret(Self.secret(inAuthorization: text) ?? "")

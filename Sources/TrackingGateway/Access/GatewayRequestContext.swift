@@ -5,7 +5,8 @@ package import NIOCore
 package struct GatewayRequestContext: RequestContext {
     /// The part of the request's context that Hummingbird's router uses.
     package var coreContext: CoreRequestContextStorage
-    /// The authenticated caller of the request; `nil` for a request without a token or session.
+    /// The authenticated caller of the request; `nil` for a request without a token or a valid session, and for a
+    /// public file.
     package var caller: Caller?
     /// The largest number of bytes that are read of the request's body.
     package var maxUploadSize = 8_388_608

@@ -12,7 +12,7 @@ package struct TokenLimits: Hashable, Sendable {
     /// The allowed values of ``bodyBytes``: 1 KiB to 1 GiB.
     package static let bodyRange = 1024...1_073_741_824
 
-    /// Creates the limits of a token.
+    /// Creates the request limits of one token; by default, the limits of the gateway apply.
     package init(requestsPerSecond: Double? = nil, bodyBytes: Int? = nil) {
         self.requestsPerSecond = requestsPerSecond
         self.bodyBytes = bodyBytes

@@ -32,7 +32,7 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
     /// records, the receiver waits only 1 s for the publishing.
     private let late = Mutex<Set<TrackableID>>([])
 
-    /// Creates a receiver that is not connected yet.
+    /// Creates a receiver of the messages of OwnTracks apps, which is not connected to the broker yet.
     ///
     /// - Parameters:
     ///   - reader: Reads the OwnTracks messages.

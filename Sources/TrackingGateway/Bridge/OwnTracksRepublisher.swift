@@ -66,14 +66,14 @@ package struct OwnTracksRepublisher: Sendable {
     package static let keptAfter: Duration = .seconds(10)
     private var outgoing = NewestMessages()
 
-    /// Creates a bridge that knows no trackable yet.
+    /// Creates the republisher of positions for OwnTracks and Home Assistant, before it knows any trackable.
     package init(_ configuration: Configuration) {
         self.configuration = configuration
         self.reader = OwnTracksReader(configuration.reader)
     }
 
     /// The topic filters to subscribe to. OwnTracks' topics come first, so that their retained messages are known
-    /// before the bridge republishes positions.
+    /// before the bridge republishes positions. Without an OwnTracks user for the bridge, they are left out.
     package var filters: [String] {
         let theirs = self.configuration.reader.outUser == nil ? [] : [self.configuration.reader.topics.positions]
         let discovery = self.configuration.discovery.map { [$0.filter] } ?? []
@@ -149,7 +149,7 @@ package struct OwnTracksRepublisher: Sendable {
     /// message.
     ///
     /// If a device published the message, the bridge clears the position that it republished for this device's
-    /// trackable.
+    /// trackable. If an earlier run of this bridge published the message under another user, the bridge clears it.
     private mutating func receivedForeign(_ message: IncomingMessage) throws(TrackingError) -> [OutgoingMessage] {
         guard let place = self.configuration.reader.topics.place(message.topic), place.part == nil else { return [] }
         if place.user == self.configuration.reader.outUser {
@@ -178,8 +178,8 @@ package struct OwnTracksRepublisher: Sendable {
         (try? JSONValue(json: payload))?["_by"]?.text == self.configuration.name
     }
 
-    /// Handles a message on the topic that announces a trackable to Home Assistant. Notes if the broker retains an
-    /// announcement, so that it can be cleared together with the trackable's position.
+    /// Handles a message on the topic that announces a trackable to Home Assistant. Stores whether the broker retains
+    /// an announcement, so that it can be cleared together with the trackable's position.
     private mutating func receivedAnnouncement(of id: TrackableID, isThere: Bool) throws(TrackingError) -> [Action] {
         if isThere { try self.know(id) }
         self.trackables[id]?.isDiscovered = isThere

@@ -13,7 +13,7 @@ package final class OwnTracksSender<Transport: MessageTransport>: Service {
     private let bad: BadMessages
     private let clock = DeviceClock()
 
-    /// Creates a sender that is not connected yet.
+    /// Creates a sender of positions for OwnTracks and Home Assistant, which is not connected to the broker yet.
     ///
     /// - Parameters:
     ///   - configuration: The settings of the republishing.

@@ -18,7 +18,7 @@ final class Eraser: Service {
     private let cleared: AsyncStream<TrackableID>
     private let logger: Logger
 
-    /// Creates an eraser that is not running yet.
+    /// Creates the service that erases trackables from a gateway's files, before it runs.
     ///
     /// - Parameters:
     ///   - database: The gateway's database.

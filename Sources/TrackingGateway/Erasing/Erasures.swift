@@ -5,7 +5,7 @@ package import TrackingRules
 /// Access to erasures in the gateway's own database. It erases a trackable's data from this database. It also stores
 /// requests of other processes, until a running gateway performs them.
 package struct Erasures: Sendable {
-    /// A request to erase a trackable.
+    /// A stored request to erase a trackable, or its records from before a time.
     package struct Request: Hashable, Sendable {
         /// The number of the erasure request, ascending.
         package let number: Int64
@@ -35,7 +35,8 @@ package struct Erasures: Sendable {
     /// their bytes in the database file.
     ///
     /// - Parameter time: The time before which data is erased; `nil` for all.
-    /// - Throws: `storeFailed`; the files can then still contain some of the data.
+    /// - Throws: `storeFailed` or, for a damaged database, `storeUnusable`; the files can then still contain some of
+    ///   the data.
     package func erase(_ trackable: TrackableID, before time: UnixTime?) async throws(TrackingError) {
         try await self.database.write { db in
             if let time {

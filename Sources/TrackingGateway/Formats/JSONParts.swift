@@ -33,8 +33,8 @@ enum JSONParts {
 
     /// Returns the source texts of the elements of a JSON list; `nil` if the value is not a list.
     ///
-    /// - Throws: `invalidPayload` if the text ends within an element; `payloadTooLarge` if it has more than `limit`
-    ///   elements.
+    /// - Throws: `invalidPayload` if the text ends before the list does, or an element is missing; `payloadTooLarge` if
+    ///   the list has more than `limit` elements.
     static func elements(of list: ArraySlice<UInt8>, limit: Int) throws(TrackingError) -> [ArraySlice<UInt8>]? {
         var scan = Scan(list)
         guard scan.take(UInt8(ascii: "[")) else { return nil }
@@ -50,8 +50,8 @@ enum JSONParts {
     /// Returns the source texts of the members of a JSON object, by name; `nil` if the value is not an object. Of
     /// several members of one name, the last one is returned.
     ///
-    /// - Throws: `invalidPayload` if a member has no name or no colon, or the text ends within a value;
-    ///   `payloadTooLarge` if the object has more than 1,000 members.
+    /// - Throws: `invalidPayload` if a member has no name, no colon or no value, or the text ends before the object
+    ///   does; `payloadTooLarge` if the object has more than 1,000 members.
     static func members(of object: ArraySlice<UInt8>) throws(TrackingError) -> [String: ArraySlice<UInt8>]? {
         var scan = Scan(object)
         guard scan.take(UInt8(ascii: "{")) else { return nil }
@@ -147,7 +147,9 @@ private struct Scan {
         guard self.index > start else {
             throw self.index == self.text.endIndex
                 ? Self.brokenOff
-                : TrackingError(.invalidPayload, "the request's body is not valid JSON: a value is missing")
+                : TrackingError(
+                    .invalidPayload,
+                    "the request's body is not valid JSON: a value is missing before ',', ':', ']' or '}'")
         }
         return self.text[start..<self.index]
     }

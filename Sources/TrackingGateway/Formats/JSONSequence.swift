@@ -13,7 +13,8 @@ extension JSONParts {
     /// A malformed value is rejected on its own if separators or line ends show where the next value begins. Otherwise
     /// the whole body is rejected.
     ///
-    /// - Throws: `invalidPayload` if no value is valid; `payloadTooLarge` if there are more than `limit` values.
+    /// - Throws: `invalidPayload` if the body is empty, or is rejected as a whole; `payloadTooLarge` if there are more
+    ///   than `limit` values.
     static func sequence(_ body: ArraySlice<UInt8>, limit: Int) throws(TrackingError) -> Sequence {
         if body.contains(Self.separator) {
             let sequence = try Self.sequence(of: body.split(separator: Self.separator), limit: limit)

@@ -123,6 +123,8 @@ struct OwnTracksMessage {
     // MARK: Events
 
     /// Returns the event for an OwnTracks message `transition`: the phone entered or left a region.
+    ///
+    /// - Throws: `BadPiece` if the message says neither `enter` nor `leave`.
     private func transition(_ members: [String: JSONValue]) throws(BadPiece) -> RecordDraft {
         guard let event = members["event"]?.text, ["enter", "leave"].contains(event) else {
             throw BadPiece("the transition's event is neither enter nor leave")

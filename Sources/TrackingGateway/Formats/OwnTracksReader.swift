@@ -47,7 +47,8 @@ package struct OwnTracksReader: Sendable {
     /// The topic filters to subscribe to, so that all OwnTracks messages with records are received.
     package var filters: [String] { self.configuration.topics.filters }
 
-    /// Reads an OwnTracks message.
+    /// Returns the trackable and the records of an OwnTracks message from the broker, or the reason why the message is
+    /// ignored or refused.
     ///
     /// - Parameter time: The time of arrival, which becomes the time of messages without a time of their own.
     package func read(_ message: IncomingMessage, receivedAt time: UnixTime) -> Reading {

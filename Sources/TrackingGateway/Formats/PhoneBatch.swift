@@ -18,7 +18,7 @@ package struct PhoneBatch: Hashable, Sendable {
     /// The largest number of records in one request.
     package static let maximumRecords = 10_000
 
-    /// Creates the contents of a request.
+    /// Creates the contents of a request from its records and its invalid pieces; by default, without any.
     package init(records: [RecordDraft] = [], refused: [RefusedPiece] = []) {
         self.records = records
         self.refused = refused
@@ -64,7 +64,7 @@ package struct RefusedPiece: Hashable, Sendable {
     /// The largest number of bytes of an invalid piece that are stored.
     package static let maximumBytes = 4096
 
-    /// Creates an invalid piece.
+    /// Creates the entry of an invalid piece of a request, for the answer and the quarantine.
     ///
     /// - Parameters:
     ///   - reason: The reason for which the piece is invalid, without coordinates.

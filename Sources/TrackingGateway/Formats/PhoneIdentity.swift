@@ -3,13 +3,14 @@ package import TrackingCore
 /// The names by which an HTTP request or an OwnTracks topic identifies its trackable. The token of the request decides
 /// which trackables are allowed. The names only select one of these.
 package struct PhoneIdentity: Hashable, Sendable {
-    /// The names in the request, in the order in which they are tried.
+    /// The names in the request, at most eight, in the order in which they are tried.
     package private(set) var claims: [String] = []
 
-    /// Creates an identity without names.
+    /// Creates the identity of a request that has not named its trackable yet.
     package init() {}
 
-    /// Adds the name of a device as a name of the trackable, unchanged.
+    /// Adds the name of a device as a name of the trackable, unchanged. A missing or empty name is ignored, and so is
+    /// every name after the eighth.
     package mutating func add(device: String?) {
         if let device, !device.isEmpty, self.claims.count < 8 { self.claims.append(device) }
     }

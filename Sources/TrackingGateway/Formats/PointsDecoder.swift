@@ -6,10 +6,11 @@ import TrackingPublisher
 /// or a sequence of these, one in each line or as a text sequence (RFC 8142). The names of the properties are those of
 /// an import (`docs/reference/history.md`).
 package enum PointsDecoder {
-    /// Decodes the body of a request.
+    /// Decodes the body of a request with points.
     ///
-    /// - Throws: `invalidPayload` if the body is empty or not JSON; `payloadTooLarge` if it has too many Features. An
-    ///   invalid Feature does not throw; it is added to ``PhoneBatch/refused``.
+    /// - Throws: `invalidPayload` if the body is empty, is not JSON, or has neither an object nor a list;
+    ///   `payloadTooLarge` if it has too many Features. An invalid Feature does not throw; it is added to
+    ///   ``PhoneBatch/refused``.
     package static func decode(_ body: [UInt8]) throws(TrackingError) -> PhoneBatch {
         let limit = PhoneBatch.maximumRecords
         let sequence = try JSONParts.sequence(body[...], limit: limit)

@@ -4,9 +4,9 @@ import TrackingPublisher
 
 /// Ingested records with a digest, by which the gateway recognises a record that is sent twice.
 ///
-/// The digest of a point covers only its time and place. The phone's other values, such as the battery level, may
-/// differ when it sends the same fix again. The digest of a version of a trip, and of most events, covers the whole
-/// content.
+/// The digest of a point covers its time and place and, for OwnTracks, the message's `_id` and trigger. The phone's
+/// other values, such as the battery level, may differ when it sends the same fix again. The digest of a version of a
+/// trip, and of most events, covers the whole content.
 extension RecordDraft {
     /// Creates the record of a point. Two points with the same time, place and `discriminator` count as one record.
     init(point: Location, discriminator: String = "") {
@@ -43,7 +43,7 @@ extension RecordDraft {
         self.init(.event(event), digest: sum.digest, isKnownByDigest: identity == .happening)
     }
 
-    /// Creates the record of a version of a trip.
+    /// Creates the record of a version of a trip. Two versions with the same content count as one record.
     init(trip: Trip) {
         self.init(.trip(trip), digest: ContentSum(of: "trip", MessageCodec.encode(trip)).digest)
     }

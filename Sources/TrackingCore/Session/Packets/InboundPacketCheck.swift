@@ -12,8 +12,8 @@ package struct InboundPacketCheck {
 
     /// The result of checking one portion of the received bytes.
     package struct Verdict: Hashable {
-        /// The number of bytes at the start of the portion in which no violation was found. Without a violation, it is
-        /// the size of the portion.
+        /// The number of bytes at the start of the portion that come before the part with the violation. Without a
+        /// violation, it is the size of the portion.
         package let safeCount: Int
         /// The first violation found; `nil` if there is none.
         package let fault: Fault?
@@ -68,6 +68,7 @@ package struct InboundPacketCheck {
     /// Checks bytes up to the end of the current packet at most.
     ///
     /// - Returns: The number of bytes that were checked or stored.
+    /// - Throws: ``Fault`` for the first violation of the MQTT specification.
     private mutating func checkNext(_ bytes: UnsafeRawBufferPointer) throws(Fault) -> Int {
         if self.missingPayload > 0 {
             let count = min(self.missingPayload, bytes.count)
@@ -105,6 +106,7 @@ package struct InboundPacketCheck {
     /// Examines a packet from its first byte on.
     ///
     /// - Returns: The packet's size once all bytes that need a check have arrived; `nil` while some are missing.
+    /// - Throws: ``Fault`` if the packet violates the MQTT specification.
     private mutating func examine(_ bytes: UnsafeRawBufferPointer) throws(Fault) -> Int? {
         var examination = PacketExamination(
             bytes, version: self.version, maximumPacketSize: self.maximumPacketSize, isAccepted: self.isAccepted)
