@@ -133,8 +133,8 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// `true` after the user of the connection asked to close it, or after the connection ended for good. Later
-    /// commands are ignored.
+    /// `true` after the user of the connection asked to close it, or after the connection ended for good. Commands that
+    /// follow, other than a further request to close, are ignored.
     public var isClosing: Bool {
         switch self.state {
         case .closing, .leaving, .ended: true

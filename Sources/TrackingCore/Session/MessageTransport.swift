@@ -33,7 +33,7 @@ public struct MessageProperties: Hashable, Sendable {
     /// The data that the receiver copies into its answer, so that the sender can match the two.
     public var correlationData: [UInt8]?
 
-    /// Creates empty properties.
+    /// Creates the MQTT 5 properties of a message, none of which is set.
     public init() {}
 }
 
@@ -72,9 +72,10 @@ public enum TransportCommand: Hashable, Sendable {
     /// command is ignored.
     case publish(OutgoingMessage, TransportToken)
     /// Subscribe to topic filters at QoS 1. The event `.subscribed` contains the broker's answer to each filter, in
-    /// order.
+    /// order. Without a connection, the command is ignored.
     case subscribe([String], TransportToken)
-    /// Unsubscribe from these topic filters. No event reports the broker's answer.
+    /// Unsubscribe from these topic filters. No event reports the broker's answer. Without a connection, the command is
+    /// ignored.
     case unsubscribe([String])
     /// Connect now instead of waiting for the next attempt. If the transport is not waiting, the command is ignored.
     /// The next `.connected` or `.disconnected` is the result.

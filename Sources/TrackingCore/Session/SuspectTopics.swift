@@ -28,14 +28,15 @@ public struct SuspectTopics: Sendable {
     /// The time for which a topic or filter is not used at first. Each further close of the connection doubles the
     /// time.
     public static let firstSetAside: Duration = .seconds(30)
-    /// The longest time for which a topic or filter is not used.
+    /// The longest time for which the client does not use a topic or filter that made the broker close the connection:
+    /// 15 minutes.
     public static let longestSetAside: Duration = .seconds(15 * 60)
     /// The maximum number of suspected topics and filters. Further ones are not remembered.
     static let maximumNames = 10_000
 
     private var suspects: [String: Suspect] = [:]
 
-    /// Creates a value that suspects no topic.
+    /// Creates the state of a client that suspects no topic or filter.
     public init() {}
 
     /// `true` when no topic or filter is remembered that was unanswered when the broker closed the connection.

@@ -114,9 +114,9 @@ public enum HistoryCodec {
 
 /// The trips and events of a batch that could be decoded, and the error of the last one that could not.
 package struct BatchDocuments: Hashable, Sendable {
-    /// The versions of trips in the batch.
+    /// The versions of trips in the batch that could be decoded.
     package var trips: [Trip] = []
-    /// The events in the batch.
+    /// The events in the batch that could be decoded.
     package var events: [TrackingEvent] = []
     /// The error of the last trip or event that could not be decoded; `nil` when all could.
     package var refusal: TrackingError?
@@ -142,9 +142,9 @@ public struct DecodedBatch: Hashable, Sendable {
 
     /// A record of a batch that cannot be decoded.
     public struct RefusedRecord: Hashable, Sendable {
-        /// The record's number; `nil` when it is unreadable.
+        /// The number of the record that cannot be decoded; `nil` when its number is unreadable too.
         public var seq: UInt64?
-        /// The record's original bytes.
+        /// The original bytes of the record that cannot be decoded, as they are in the batch.
         public var payload: [UInt8]
         /// The reason why the record cannot be decoded.
         public var reason: TrackingError

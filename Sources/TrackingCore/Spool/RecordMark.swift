@@ -20,9 +20,9 @@ public struct RecordDigest: Hashable, Sendable {
 ///
 /// The key of a mark begins with the time. Records of nearby times are therefore adjacent in the log's index.
 public struct RecordMark: Hashable, Sendable {
-    /// The time of the record.
+    /// The time of the record that the mark identifies.
     public var time: UnixTime
-    /// The digest of the record's content.
+    /// The digest (hash) of the content of the record that the mark identifies.
     public var digest: RecordDigest
 
     /// The age beyond which a log may forget a mark: 90 days. A younger mark is forgotten only if its trackable has

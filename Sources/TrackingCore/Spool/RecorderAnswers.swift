@@ -1,7 +1,7 @@
 /// The times and counts that show if the recorders respond to the records of one stream. They matter while the
 /// recorders have not acknowledged all records of the stream.
 struct RecorderAnswers: Hashable, Sendable {
-    /// The time at which a recorder last answered; `nil` before the first answer.
+    /// The time at which a recorder last answered about the stream; `nil` before the first answer.
     private var last: MonotonicTime?
     /// The number of probes since a recorder last answered. A probe is an old batch that is sent again only to get an
     /// answer from a recorder.

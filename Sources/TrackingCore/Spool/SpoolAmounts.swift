@@ -45,11 +45,11 @@ public struct SpoolSummary: Hashable, Sendable {
 
 /// The number of records of each kind, their total size, and the time of the oldest one.
 public struct SpoolAmount: Hashable, Sendable {
-    /// The number of recorded points.
+    /// The number of records that are recorded points.
     public var points: Int
-    /// The number of versions of trips.
+    /// The number of records that are versions of trips.
     public var trips: Int
-    /// The number of events.
+    /// The number of records that are events.
     public var events: Int
     /// The total size of the records' payloads, in bytes.
     public var bytes: Int
@@ -57,7 +57,7 @@ public struct SpoolAmount: Hashable, Sendable {
     /// the earliest of these times.
     public var oldest: UnixTime?
 
-    /// The number of records of all kinds.
+    /// The number of records of all kinds together: points, versions of trips and events.
     public var count: Int { self.points + self.trips + self.events }
 
     /// Makes an amount of records from the number of each kind, the total size, and the time of the oldest record; by

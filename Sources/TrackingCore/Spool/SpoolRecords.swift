@@ -50,7 +50,7 @@ public struct SpoolRecords: RandomAccessCollection, Hashable, Sendable {
         self.isEmpty ? 0 : self.entries[self.range.upperBound - 1].end - self.start(of: self.range.lowerBound)
     }
 
-    /// The set of the record numbers.
+    /// The set of the numbers (`seq`) of the collection's records.
     public var seqs: SeqSet {
         var seqs = SeqSet()
         guard var run = self.entries[self.range].first.map({ $0.seq...$0.seq }) else { return seqs }

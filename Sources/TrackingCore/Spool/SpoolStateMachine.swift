@@ -62,7 +62,8 @@ public struct SpoolStateMachine: Sendable {
         case read(RecordQuery)
         /// Publish this batch on the topic `history`. When the broker has answered, call ``answered(_:now:)``.
         case publish(HistoryBatch)
-        /// Remove these records of a stream from the log, because they are stored safely elsewhere.
+        /// Remove these records of a stream from the log, because they are safe: the required recorders have
+        /// acknowledged them or, if no recorder is required, the broker has.
         case remove(StreamID, SeqSet)
         /// Treat these records as safe, because the broker acknowledged them. They nevertheless remain in the log for a
         /// recorder that may be started later.
@@ -128,7 +129,7 @@ public struct SpoolStateMachine: Sendable {
     struct Connection: Hashable, Sendable {
         /// `true` while batches may be sent over the connection.
         var isOpen = false
-        /// `true` after a connection was opened for sending batches for the first time.
+        /// `true` from the first time at which batches could be sent over a connection, until the program ends.
         var wasOpened = false
         /// `true` when a record may have been published since the log was opened.
         var mayHavePublished = false
@@ -167,7 +168,7 @@ public struct SpoolStateMachine: Sendable {
         var reason: TrackingError
     }
 
-    /// The records that were dropped because the log exceeded its limits.
+    /// The numbers of records that were dropped because the log exceeded its limits, and the state of reporting them.
     struct Losses: Sendable {
         /// The state of reporting dropped records. They are reported once for each outage, a time without a connection,
         /// and once more when all records are sent. A report is an event, which in a full log drops a further record.
@@ -183,7 +184,7 @@ public struct SpoolStateMachine: Sendable {
             case reported
         }
 
-        /// The number of records that were dropped since the program was started.
+        /// The number of records that were dropped since the program was started, because the log exceeded its limits.
         private(set) var dropped = 0
         /// The number of dropped records that are not reported yet.
         private var unreported = 0
@@ -238,7 +239,7 @@ public struct SpoolStateMachine: Sendable {
     var attempt: Attempt?
     /// The maximum number of records in the next batch, which adapts to the broker's rejections.
     var limit: SendLimit
-    /// The growing waits before a failed batch is sent again.
+    /// The growing waits before sending is tried again after a failure, for example after a rejected batch.
     var backoff: Backoff
     var connection = Connection()
     var recorders = Recorders()

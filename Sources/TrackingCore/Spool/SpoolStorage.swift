@@ -298,7 +298,7 @@ public struct WaitingRecord: Hashable, Sendable {
     /// The record with its trackable and stream.
     public var entry: SpoolEntry
 
-    /// Makes a value of a record and its place.
+    /// Makes a record of the log with its place in the order of appending.
     public init(place: Int64, entry: SpoolEntry) {
         self.place = place
         self.entry = entry
@@ -314,7 +314,8 @@ public struct QuarantinedRecord: Hashable, Sendable {
     /// The reason for the quarantine.
     public var reason: String
 
-    /// Makes a value of a quarantined record, its place and the reason.
+    /// Makes a quarantined record from its place, the record with its trackable and stream, and the reason for the
+    /// quarantine.
     public init(place: Int64, entry: SpoolEntry, reason: String) {
         self.place = place
         self.entry = entry

@@ -7,7 +7,8 @@ public struct StoredStream: Hashable, Sendable {
     /// The highest number ever used in the stream; 0 when none was used.
     public var last: UInt64
 
-    /// Makes a description of a stream in the log.
+    /// Makes the description of a stream in the log from its id, the numbers of its stored records, and the highest
+    /// number ever used in it.
     public init(id: StreamID, stored: SeqSet = SeqSet(), last: UInt64 = 0) {
         self.id = id
         self.stored = stored

@@ -7,7 +7,7 @@
 /// The caller applies the privacy zones to each fix. Then it gives every fix to ``moved(_:at:next:)``, and only
 /// recorded fixes to ``recorded(_:at:next:)``.
 public struct TripStateMachine: Hashable, Sendable {
-    /// A new version of a trip, with its cause.
+    /// A new version of a trip, with its cause: the trip began, progressed or ended.
     public enum Change: Hashable, Sendable {
         /// The first version of a trip that has begun.
         case started(Trip)
@@ -16,7 +16,7 @@ public struct TripStateMachine: Hashable, Sendable {
         /// The last version of a trip, which has ended.
         case ended(Trip)
 
-        /// The new version of the trip.
+        /// The new version of the trip that began, progressed or ended.
         public var trip: Trip {
             switch self {
             case .started(let trip), .progressed(let trip), .ended(let trip): trip
@@ -39,7 +39,7 @@ public struct TripStateMachine: Hashable, Sendable {
         }
     }
 
-    /// The state of a trip in progress.
+    /// The state of the trip in progress, from which its next versions are made.
     struct Journey: Hashable, Sendable {
         /// The last version of the trip.
         var trip: Trip
@@ -97,10 +97,11 @@ public struct TripStateMachine: Hashable, Sendable {
         self.rest = other.rest.fresh
     }
 
-    /// The last version of the trip in progress; `nil` without one.
+    /// The last version of the trip in progress; `nil` when no trip is in progress.
     public var current: Trip? { self.journey?.trip }
 
-    /// Returns the trip in progress with its current distance, duration and location; `nil` without one.
+    /// Returns the trip in progress with its current distance, duration and location; `nil` when no trip is in
+    /// progress.
     public func status(at moment: Moment) -> Trip? { self.journey.map { Self.updated($0, at: moment) } }
 
     /// The time at which the caller must call ``timerFired(at:next:)``; `nil` when the machine waits for no time.

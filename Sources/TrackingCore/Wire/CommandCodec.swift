@@ -1,6 +1,6 @@
 /// The encoding of commands and of their answers as JSON.
 public enum CommandCodec {
-    /// Encodes a command.
+    /// Encodes a command to a publisher as JSON.
     ///
     /// - Throws: ``TrackingError/Code/invalidPayload`` when the id or the name does not have 1 to 64 bytes, or a time
     ///   is out of range; ``TrackingError/Code/payloadTooLarge`` above 16 KiB.
@@ -40,7 +40,7 @@ public enum CommandCodec {
             arguments: try message.optional("arguments") { json throws(Refusal) in try json.members() } ?? [:])
     }
 
-    /// Encodes an answer to a command.
+    /// Encodes a publisher's answer to a command as JSON.
     ///
     /// - Throws: ``TrackingError/Code/payloadTooLarge`` above 128 KB.
     public static func encode(_ answer: CommandAnswer) throws(TrackingError) -> [UInt8] {

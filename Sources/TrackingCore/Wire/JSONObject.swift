@@ -7,7 +7,8 @@ struct JSONObject {
 
     /// Parses a payload from the network as a JSON object.
     ///
-    /// - Throws: ``TrackingError/Code/invalidPayload`` or ``TrackingError/Code/payloadTooLarge``.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` for a payload that is not a valid JSON object;
+    ///   ``TrackingError/Code/payloadTooLarge`` above 128 KB.
     init(payload: some Collection<UInt8>) throws(TrackingError) {
         try self.init(Array(payload), .message)
     }

@@ -9,7 +9,8 @@ package struct JSONSource: Sendable {
 
     /// Parses an object of at most 128 KB.
     ///
-    /// - Throws: ``TrackingError/Code/invalidPayload`` or ``TrackingError/Code/payloadTooLarge``.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` for a text that is not a valid JSON object;
+    ///   ``TrackingError/Code/payloadTooLarge`` above 128 KB.
     package init(object json: ArraySlice<UInt8>) throws(TrackingError) {
         let places = try json.withUnsafeBufferPointer { bytes throws(TrackingError) in
             try JSONScanner.read(bytes) { json throws(Refusal) in try json.places() }

@@ -26,7 +26,8 @@ public enum JSONValue: Hashable, Sendable {
         self = value
     }
 
-    /// The value as JSON. Members of objects are ordered by name.
+    /// The JSON text of this value in UTF-8, without white space between the parts. Members of objects are ordered by
+    /// name.
     public var json: [UInt8] {
         var writer = JSONWriter(capacity: 256)
         writer.value(self)

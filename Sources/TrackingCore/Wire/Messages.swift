@@ -146,7 +146,7 @@ public struct ResolutionInForce: Hashable, Sendable {
 /// An event of a trackable, such as a low battery. The topic is `event`. Like each record, it has a number in a stream,
 /// the publisher's sequence of records.
 public struct TrackingEvent: Hashable, Sendable {
-    /// The id of the event, a random UUID in lower case.
+    /// The id of the event, 1 to 64 bytes, for example a random UUID in lower case.
     public var id: String
     /// The id of the stream, the publisher's sequence of records, in which this event has a number.
     public var stream: StreamID
@@ -174,7 +174,7 @@ public struct TrackingEvent: Hashable, Sendable {
         public static let clockJump = Kind(rawValue: "CLOCK_JUMP")
         /// The event that another publisher owns the trackable now.
         public static let collision = Kind(rawValue: "COLLISION")
-        /// The event that the publisher removed records from the device's full log before they were sent.
+        /// The event that the publisher dropped unsent records, because the device's log exceeded its limits.
         public static let dropped = Kind(rawValue: "DROPPED")
         /// The event that the device's source of fixes, such as its GPS receiver, failed. The publisher starts the
         /// source again.

@@ -13,7 +13,8 @@ public struct Trip: Hashable, Sendable {
         case automatic
     }
 
-    /// The id of the trip, a random UUID in lower case. Each point of the trip has it as its trip id.
+    /// The id of the trip, 1 to 64 bytes, for example a random UUID in lower case. Each point of the trip has it as its
+    /// trip id.
     public var id: String
     /// The mode of travel: walk, run, bicycle, car, taxi, bus, tram, train, metro, plane, boat, scooter, or another
     /// word.

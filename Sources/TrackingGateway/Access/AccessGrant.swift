@@ -18,7 +18,7 @@ package struct AccessGrant: Hashable, Sendable {
     package var name: String
     /// The trackables that a caller with this grant may publish.
     package var publishes: TrackableScope
-    /// The trackables that a caller with this grant may read.
+    /// The trackables that a caller with this grant may read, in addition to the members of ``readGroups``.
     package var reads: TrackableScope
     /// The names of groups. A caller with this grant may also read every trackable that is a member of one of these
     /// groups at the time of the request.

@@ -7,7 +7,7 @@ package struct AccessSecret: Sendable {
     package enum Kind: String, Sendable {
         /// A token, created by `godwit token create`.
         case token = "gw_"
-        /// The secret of a share link, created by `godwit share`.
+        /// The secret of a share link, created by `godwit share` or through the HTTP API.
         case share = "gs_"
         /// The secret of a session, created when a user signs in to the page, and stored in a cookie.
         case session = "gc_"

@@ -7,7 +7,7 @@ package import TrackingRules
 /// the same time whether it is valid or not: one hash, one database query and one comparison.
 package struct AccessStore: Sendable {
     private let database: GatewayDatabase
-    /// The person or program that makes the changes, for the audit.
+    /// The person or program that the audit names as the author of the changes.
     private let actor: AuditActor
 
     /// Creates access to the tokens, share links and sessions in a gateway's database.

@@ -21,7 +21,8 @@ package struct OwnTracksRepublisher: Sendable {
         /// and ignored.
         package var maximumTrackables = 10_000
 
-        /// Creates the settings, with the default value of each setting that is not given.
+        /// Creates the settings of the republishing from the settings of the OwnTracks topics and the bridge's name.
+        /// The other settings have their default values.
         package init(reader: OwnTracksReader.Configuration, name: String) {
             self.reader = reader
             self.name = name

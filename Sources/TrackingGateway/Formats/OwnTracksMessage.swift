@@ -2,7 +2,7 @@ import TrackingCore
 import TrackingHistory
 import TrackingPublisher
 
-/// Decodes one message of OwnTracks.
+/// Decodes one OwnTracks message into records: a position, events, or none.
 struct OwnTracksMessage {
     /// The value of the member `_via` in messages that a Godwit bridge republished.
     static let mark = "godwit"

@@ -2,7 +2,7 @@ package import TrackingCore
 
 /// Finds the trackable and the records of an OwnTracks message that arrived from the broker.
 package struct OwnTracksReader: Sendable {
-    /// The result of reading an OwnTracks message.
+    /// The result of reading an OwnTracks message: its records, or the reason why it has none.
     package enum Reading: Hashable, Sendable {
         /// The message belongs to this trackable and contains this batch: its records and its invalid pieces.
         case batch(TrackableID, PhoneBatch)
@@ -35,13 +35,14 @@ package struct OwnTracksReader: Sendable {
         /// The OwnTracks user under which a bridge republishes positions; `nil` if it republishes none.
         package var outUser: String?
 
-        /// Creates the settings, with the default value of each setting that is not given.
+        /// Creates the settings of a reader of these OwnTracks topics: no listed trackables, no keys, and no
+        /// republished positions.
         package init(topics: OwnTracksTopics) { self.topics = topics }
     }
 
     private let configuration: Configuration
 
-    /// Creates a reader of OwnTracks messages.
+    /// Creates a reader that finds the trackables and records of OwnTracks messages by these settings.
     package init(_ configuration: Configuration) { self.configuration = configuration }
 
     /// The topic filters to subscribe to, so that all OwnTracks messages with records are received.

@@ -17,13 +17,13 @@ extension RecordDraft {
 
     /// The content of an event from which its digest is computed. Two events with the same digest count as one.
     enum Identity: Hashable {
-        /// The whole content of the event.
+        /// The digest covers the whole content of the event.
         case everything
-        /// The kind and time of the event, and the given name. The event's other content may change when it is sent
-        /// again.
+        /// The digest covers the kind and time of the event, and the given name. The event's other content may change
+        /// when it is sent again.
         case kindAndTime(of: String)
-        /// The kind and the detail of the event. The detail contains an id. The time is not used, because it is only
-        /// the time of arrival.
+        /// The digest covers the kind and the detail of the event. The detail contains an id. The time is not used,
+        /// because it is only the time of arrival.
         case happening
     }
 

@@ -22,6 +22,9 @@ struct PacketExamination {
     }
 
     /// Reads and checks the packet. Of a PUBLISH packet, reads everything before the payload.
+    ///
+    /// - Throws: ``PacketReader/Stop``: `incomplete` while bytes that need a check are missing, `malformed` for a
+    ///   packet that violates the MQTT specification.
     mutating func run() throws(PacketReader.Stop) {
         let first = try self.reader.byte("the packet type")
         let type = try self.type(first)
