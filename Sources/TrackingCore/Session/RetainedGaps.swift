@@ -2,8 +2,9 @@
 /// not arrive. A broker drops retained messages without a report when its queue for the client is full.
 ///
 /// The client asks by subscribing to the topics of each of these trackables by name. It does so in rounds of at most
-/// ``roundSize`` trackables. On one connection, the client asks for a trackable up to three times: at once, 5 s later,
-/// and 60 s after that. Then it gives up, because the trackable may have no retained message.
+/// ``roundSize`` trackables. On one connection, the client asks for a trackable up to three times: 250 ms after a
+/// message is known to be missing or later, 5 s after that round, and 60 s after the second round. Then it gives up,
+/// because the trackable may have no retained message.
 ///
 /// | step | method |
 /// |---|---|

@@ -1,8 +1,8 @@
 /// A maximum number of records in one message that adapts to the broker. It shrinks when the broker rejects a message,
 /// and doubles again after accepted messages.
 ///
-/// After each rejection, more accepted messages are needed before it grows. A size limit of the broker is therefore
-/// found without failing again and again.
+/// After each rejection for which the size may be the cause, more accepted messages are needed before it grows. A size
+/// limit of the broker is therefore found without failing again and again.
 package struct SendLimit: Hashable, Sendable {
     /// The highest value of ``current``, in records.
     let maximum: Int

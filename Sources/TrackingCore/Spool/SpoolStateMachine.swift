@@ -2,7 +2,8 @@
 /// when they are sent again. It uses no disk, no connection and no clock.
 ///
 /// Only one batch is in flight at a time. Older streams are sent before newer ones. The value stores ranges of record
-/// numbers, not the records. Its memory therefore does not grow with the number of unsent records.
+/// numbers, and the records of the next batches only. Its memory therefore does not grow with the number of unsent
+/// records.
 public struct SpoolStateMachine: Sendable {
     /// The user's settings for sending the records of the log to the recorders.
     public struct Configuration: Hashable, Sendable {
@@ -18,14 +19,14 @@ public struct SpoolStateMachine: Sendable {
         }
         /// The maximum number of payload bytes in a batch. A batch of one record may be larger.
         public var batchBytes = 112_000
-        /// The recorders that must all acknowledge a record before the record is removed from the device. If the set is
-        /// empty, ``unnamedRecorder`` decides.
+        /// The recorders that must all acknowledge a record before the record is removed from the device as safe. If
+        /// the set is empty, ``unnamedRecorder`` decides.
         public var recorders: Set<ClientID> = []
         /// The rule that applies while ``recorders`` is empty: no recorder or any recorder must acknowledge a record.
         public var unnamedRecorder = UnnamedRecorder.none
         /// The time for which a record waits for the recorders' acknowledgement, after the broker acknowledged it. Then
         /// it is sent again. While no recorder answers at all, only the oldest batch is repeated, at growing intervals
-        /// up to an hour. Newer records wait.
+        /// up to an hour. Newer records wait, unless the recorder may be started later.
         public var acknowledgementWait: Duration = .seconds(30)
         /// The longest wait before sending is tried again after a failure, for example before a batch that the broker
         /// rejected is sent again.

@@ -31,7 +31,7 @@ public struct CommandGate: Sendable {
     }
 
     /// The remembered command ids as JSON, at most 120 KB. The program stores them, and restores them after a restart,
-    /// so that it executes no command a second time.
+    /// so that it executes none of these commands a second time.
     public var kept: [UInt8] {
         let oldestFirst = self.ring[self.next...] + self.ring[..<self.next]
         return JSONValue.list(oldestFirst.map { .text($0) }).json

@@ -1,4 +1,5 @@
-/// An MQTT topic that Godwit publishes or subscribes to. This file is the only one that contains the texts of topics.
+/// An MQTT topic of Godwit's protocol, which Godwit publishes or subscribes to. This file is the only one that contains
+/// the texts of these topics.
 public enum Topic: Hashable, Sendable {
     case location(TrackableID)
     case raw(TrackableID)

@@ -38,7 +38,7 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
     ///   - reader: Reads the OwnTracks messages.
     ///   - transport: The connection to the broker. The receiver runs and closes it.
     ///   - quarantine: Stores the invalid pieces of messages.
-    ///   - failsFast: `true` to end with an error when the first connection fails.
+    ///   - failsFast: `true` to end with an error when the broker cannot be reached at any of its addresses.
     ///   - logger: The logger for refusals and failures.
     ///   - take: Makes records durable.
     package init(
@@ -56,7 +56,8 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
 
     /// Receives messages until a graceful shutdown or cancellation. Call it once.
     ///
-    /// - Throws: The reason for which the receiver cannot connect and does not try again.
+    /// - Throws: The reason for which the connection ended for good, or for which it could not be made if the receiver
+    ///   is to fail fast.
     package func run() async throws {
         try await self.transport.run(beside: { try await self.listen() })
     }

@@ -31,7 +31,7 @@ package final class OwnTracksSender<Transport: MessageTransport>: Service {
 
     /// Republishes positions until a graceful shutdown or cancellation. Call it once.
     ///
-    /// - Throws: The reason for which the sender will not connect again, such as `takenOver`.
+    /// - Throws: The reason for which the connection to the broker ended for good.
     package func run() async throws {
         try await self.transport.run(beside: { try await self.listen() })
     }

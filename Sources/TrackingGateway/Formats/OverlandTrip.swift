@@ -2,7 +2,8 @@ import TrackingCore
 import TrackingHistory
 import TrackingPublisher
 
-/// Decodes the trips of Overland: the present trip, which each request contains, and the record of an ended trip.
+/// Decodes the trips of Overland: the present trip, which each request contains while a trip is in progress, and the
+/// record of an ended trip.
 ///
 /// The id of a trip is the text of its start time, which is also the `trip_id` of its points.
 enum OverlandTrip {

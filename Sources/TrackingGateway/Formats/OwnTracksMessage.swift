@@ -105,8 +105,8 @@ struct OwnTracksMessage {
         "batt": .batteryPercent,
     ]
 
-    /// Returns `true` for a member of an OwnTracks location that the decoder handles itself. Every other member becomes
-    /// part of the point's `extra`.
+    /// Returns `true` for a member of an OwnTracks location that is left out when its value is `null`. Any other member
+    /// with the value `null` becomes part of the point's `extra`.
     private static func isKnown(_ name: String) -> Bool {
         self.names[name] != nil || ["_type", "topic", "tst", "alt", "vac", "motionactivities"].contains(name)
     }
