@@ -25,11 +25,11 @@ extension ConnectionStateMachine {
         /// The first wait before another attempt to connect, after a lost connection or after all broker addresses
         /// failed. Further waits grow. Each wait is shortened at random by at most half.
         public var firstWait: Duration
-        /// The longest wait between two attempts to connect, unless the broker refused the client's identity. The limit
-        /// is then ``longestRefusedWait``.
+        /// The longest wait between two attempts to connect, unless the broker refused the client's id, credentials or
+        /// rights. The limit is then ``longestRefusedWait``.
         public var longestWait: Duration
-        /// The longest wait between two attempts to connect while the broker refuses the client's identity (client id
-        /// or password).
+        /// The longest wait between two attempts to connect while the broker refuses the client's id, credentials or
+        /// rights.
         public var longestRefusedWait: Duration
         /// The duration of a connection from which it counts as stable. After the loss of such a connection, the waits
         /// between attempts begin with the shortest one again.

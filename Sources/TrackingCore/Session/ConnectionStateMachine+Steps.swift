@@ -81,8 +81,8 @@ extension ConnectionStateMachine {
     }
 
     /// Returns the wait before the next attempt to connect, which grows with each failure. Its limit is
-    /// ``Configuration/longestRefusedWait`` when the broker refused the client's id or password, and otherwise
-    /// ``Configuration/longestWait``.
+    /// ``Configuration/longestRefusedWait`` when the broker refused the client's id, credentials or rights, and
+    /// otherwise ``Configuration/longestWait``.
     private mutating func nextWait(after error: TrackingError) -> Duration {
         let longest =
             error.isIdentityRefusal ? self.configuration.longestRefusedWait : self.configuration.longestWait

@@ -47,8 +47,9 @@ public struct ConnectionStateMachine: Sendable {
 
     /// The way in which an attempt to connect failed.
     public enum Failure: Hashable, Sendable {
-        /// CONNECT could not be sent: the broker's name or network is unknown, no program listens at the address, or
-        /// TLS failed.
+        /// No usable connection was made: the broker's name or network is unknown, no program listens at the address,
+        /// TLS failed, the broker's answer was no valid packet, or the broker did not answer within
+        /// ``Configuration/connectTimeout``.
         case unreachable(TrackingError)
         /// CONNECT was sent, and the broker closed the connection without a CONNACK. Older brokers answer MQTT 5 in
         /// this way.
