@@ -26,7 +26,8 @@ struct GatewayChecks: Sendable {
         return checks
     }
 
-    /// The reason for which the gateway is not ready when a disk that it writes to is full; `nil` when none is full.
+    /// The reason for which the gateway is not ready when the disk of its database or of the history's file is full;
+    /// `nil` when neither is full.
     private var fullDisk: String? {
         let files =
             [("state folder", self.configuration.database)]

@@ -15,7 +15,8 @@ public struct GatewayConfiguration: Sendable {
     /// The origins of other web sites whose pages may read the gateway's API (CORS), such as
     /// `https://maps.example.org`; empty for none.
     public var origins: [String] = []
-    /// The largest number of bytes in the body of an HTTP request, after decompression; 1 or more.
+    /// The largest number of bytes in the body of an HTTP request, also after decompression; 1 or more. A token can
+    /// have a limit of its own instead.
     public var maximumBodyBytes = 8_388_608
     /// The folder with the JavaScript library Leaflet, which the map page uses.
     public var leaflet = GatewayConfiguration.debianLeaflet
@@ -48,8 +49,8 @@ public struct GatewayConfiguration: Sendable {
     /// Further services that run as long as the gateway, such as a recorder. At a shutdown they end after ``intake``,
     /// because a recorder must still acknowledge the intake's records.
     public var companions: [any Service] = []
-    /// The path of the history's file. The gateway is not ready while the file's disk is full. `nil` if the history is
-    /// on a database server.
+    /// The path of the history's file. The gateway is not ready while the file's disk is full. `nil` if there is no
+    /// such file, for example because the history is on a database server.
     public var historyFile: String?
     /// `true` if the operator configured a history. While this history does not exist, the gateway is not ready.
     public var isHistoryConfigured = false
@@ -87,7 +88,8 @@ public struct GatewayConfiguration: Sendable {
     /// the address of each client in `X-Forwarded-For`.
     var isBehindProxy: Bool { self.url?.hasPrefix("https:") == true }
 
-    /// The part of the settings that concerns authentication and sessions.
+    /// The settings for the authentication of requests: the public address, the limits of bodies and of requests, and
+    /// the paths that need no token.
     package var access: AccessConfiguration {
         AccessConfiguration(
             url: self.url, maximumBodyBytes: self.maximumBodyBytes, rateLimit: self.rateLimit,

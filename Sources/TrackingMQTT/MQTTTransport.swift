@@ -24,7 +24,7 @@ public final class MQTTTransport: MessageTransport {
     private let outbox = Outbox()
     private let queue: EventQueue
 
-    /// Creates a client. ``run()`` connects it.
+    /// Creates an MQTT client without a connection. ``run()`` connects it.
     ///
     /// - Parameters:
     ///   - configuration: The settings.
@@ -43,15 +43,16 @@ public final class MQTTTransport: MessageTransport {
     }
 
     /// The transport's events, in order and in batches. Only one task may read them. While too many events are unread
-    /// (``MQTTConfiguration/limits-swift.property``), the transport stops reading from the broker; other connections of
-    /// the same event loop continue.
+    /// (``MQTTConfiguration/limits-swift.property``), the transport reads almost nothing from the broker; other
+    /// connections of the same event loop continue.
     public var events: MQTTEvents { MQTTEvents(queue: self.queue) }
 
     /// An executor that runs tasks on the thread of the connection's event loop; see ``MQTTEventLoop/executor``.
     public var executor: (any TaskExecutor)? { self.loop.executor }
 
     /// Sends commands to the connection, in order, and returns at once. The commands are meant for the connection whose
-    /// events were last read from ``events``. If that connection is lost, its commands are ignored.
+    /// events were last read from ``events``. If that connection is lost, its commands are ignored, except the requests
+    /// to close and to connect at once.
     public func send(_ commands: [TransportCommand]) {
         self.outbox.append(Outbox.Entry(commands: commands, connection: self.queue.knownConnection))
     }

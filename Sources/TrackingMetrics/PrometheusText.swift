@@ -1,6 +1,7 @@
 /// Writes metric names, labels and numbers in the syntax of Prometheus' text format.
 enum PrometheusText {
-    /// Returns a metric name that Prometheus accepts (`[a-zA-Z_:][a-zA-Z0-9_:]*`): `_` replaces each other character.
+    /// Returns a metric name that Prometheus accepts (`[a-zA-Z_:][a-zA-Z0-9_:]*`): `_` replaces each other character,
+    /// and precedes a digit at the beginning.
     static func name(_ text: String) -> String { self.word(text, allowsColon: true) }
 
     /// Returns labels as `{name="value",…}`, sorted by label name; an empty text for no labels. Each value is cut to

@@ -8,7 +8,8 @@ final class SeriesValue: Sendable {
         case counter, gauge, histogram
     }
 
-    /// The upper bounds of the buckets of every histogram, in seconds: from half a millisecond to a minute.
+    /// The upper bounds of the buckets of every histogram. For a timer they are in seconds: from half a millisecond to
+    /// a minute.
     static let bounds: [Double] = [
         0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
     ]

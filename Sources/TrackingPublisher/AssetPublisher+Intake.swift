@@ -15,8 +15,8 @@ extension AssetPublisher {
     /// recorded again.
     ///
     /// All new records are recorded; only some are also published live. A position or a version of a trip is published
-    /// if it is newer than all published before. An event is published if it is newer than all published before, or
-    /// happened in the last week.
+    /// if no newer one was published before. An event is published if no newer event was published before, or if it
+    /// happened in the last week. A record whose time is more than 60 s in the future is never published.
     ///
     /// The trackable remains tracked until all of its records are safe and ``PublisherConfiguration/intakeLease`` has
     /// passed since the last call.
@@ -29,8 +29,9 @@ extension AssetPublisher {
     ///   name.
     /// - Throws: `payloadTooLarge` for too many records, or an event whose detail has more than
     ///   ``WireLimits/maximumDetailBytes``. `spoolFailed` or `spoolDamaged` if the records could not be written to the
-    ///   log. `stopped` if the publisher has ended. After `limit`, `brokerUnreachable`, `notAcknowledged`, or the
-    ///   broker's reason; the records are then in the log and are sent later.
+    ///   log. `stopped` if the publisher has ended. After `limit`, `spoolFailed` if the records are not written yet;
+    ///   otherwise `brokerUnreachable`, `notAcknowledged`, `refused` or the broker's reason. In these other cases the
+    ///   records are in the log and are sent later.
     public func take(
         _ drafts: [RecordDraft], for id: TrackableID, within limit: Duration
     ) async throws(TrackingError) -> [RecordName] {

@@ -4,7 +4,7 @@ public import TrackingCore
 import Synchronization
 import TrackingRuntime
 
-/// Tracks trackables: records every fix (a position from the receiver) in a log, publishes positions at the rate of
+/// Tracks trackables: records their fixes (positions from the receiver) in a log, publishes positions at the rate of
 /// their resolution, and sends pending records until they are acknowledged.
 ///
 ///     let publisher = AssetPublisher(configuration: configuration, transport: transport)
@@ -149,7 +149,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         await self.mailbox.postAndWait(.fix(fix, raw: raw ?? fix))
     }
 
-    /// Passes a position to the publisher, which records and publishes it, and returns at once.
+    /// Passes a position to the publisher, and returns at once. The publisher records and publishes the position as its
+    /// filters decide.
     ///
     /// A position with an impossible time (see ``WireLimits/allows(_:)``) is rejected, for example when its time is in
     /// milliseconds in place of seconds. It is logged, and counted in ``refusedFixes``.

@@ -1,7 +1,7 @@
 import TrackingCore
 
-/// Decides which position of one trackable is published next on a live topic: that of filtered or that of raw
-/// positions.
+/// Decides which position of one trackable is published next on one of its two live topics. One topic has the filtered
+/// positions, the other one has the raw positions.
 ///
 /// At most one update is in flight, that is, published and not acknowledged. Meanwhile, the newest fix that passed the
 /// filter waits. All other fixes are skipped: the next update contains them beside its own position.
@@ -204,8 +204,8 @@ struct LiveLane: Sendable {
         self.retried?.skipped = []
     }
 
-    /// Forgets the last published update once it is acknowledged. It is then never repeated, because the position may
-    /// have been cleared at the broker meanwhile.
+    /// Forgets the last published update, unless an update is in flight or a fix waits. The update is then never
+    /// repeated, because the position may have been cleared at the broker meanwhile.
     mutating func forgetTaken() { if self.isIdle { self.last = nil } }
 
     /// Removes the skipped fixes with these numbers, because they were sent to recorders in a batch.

@@ -5,14 +5,15 @@ import TrackingCore
 import TrackingRuntime
 
 /// The first channel handler of a listening socket. It closes a new connection at once if its client address has too
-/// many connections. It stops accepting connections for a while when the system has no file descriptor left.
+/// many connections. It accepts no connections for a second when the system has no file descriptor or memory for them.
 ///
 /// Without this pause, the event loop would try to accept the waiting connection again and again.
 final class ConnectionGate: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = any Channel
     typealias InboundOut = any Channel
 
-    /// The time without accepting connections after the system had no file descriptor left.
+    /// The time for which the gateway accepts no connections after the system had no file descriptor or memory for
+    /// them.
     static let pause = TimeAmount.seconds(1)
 
     private var peers: PeerConnections
@@ -25,7 +26,7 @@ final class ConnectionGate: ChannelInboundHandler, RemovableChannelHandler {
         case peerLimit, descriptors
     }
 
-    /// Creates the handler.
+    /// Creates a connection gate for one listening socket.
     ///
     /// - Parameter peerLimit: The largest number of connections from one client address; `nil` for no limit.
     init(peerLimit: Int?, logger: Logger) {
@@ -70,7 +71,8 @@ final class ConnectionGate: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// Returns `true` for an error code after which the listening socket can accept further connections.
+    /// Returns `true` for an error code of the operation that accepts connections if the listening socket can accept
+    /// further ones afterwards.
     static func passes(_ code: CInt) -> Bool { [ECONNABORTED, EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code) }
 
     private func warn(_ warning: Warning, _ message: Logger.Message, _ metadata: Logger.Metadata) {

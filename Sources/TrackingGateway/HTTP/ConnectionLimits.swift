@@ -26,7 +26,8 @@ struct ConnectionLimits {
         DescriptorLimit.connections(within: DescriptorLimit.current, atMost: maximum)
     }
 
-    /// The builder of an HTTP server that enforces the time limits on each connection.
+    /// The builder of an HTTP server that enforces the time limits and the limits of the request's header on each
+    /// connection.
     var server: HTTPServerBuilder {
         let patience = TimeAmount(self.patience)
         let configuration = HTTP1Channel.Configuration(

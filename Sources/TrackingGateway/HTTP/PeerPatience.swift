@@ -21,7 +21,7 @@ final class PeerPatience: ChannelInboundHandler, RemovableChannelHandler {
     private var whenGone: (@Sendable () -> Void)?
     private var isGone = false
 
-    /// Creates the handler.
+    /// Creates the handler for one HTTP connection.
     ///
     /// - Parameter limit: The basic time for a request to arrive (see ``RequestPace``). It is also the longest time for
     ///   which the client may accept no bytes of an answer.

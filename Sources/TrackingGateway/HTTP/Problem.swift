@@ -12,7 +12,8 @@ package struct Problem: HTTPResponseError, Hashable, Sendable {
     /// Additional header fields of the answer.
     package var headers: HTTPFields
 
-    /// Creates a problem with an HTTP status and a text for people.
+    /// Creates the HTTP answer to a request that cannot be served, from a status, a text for people and additional
+    /// header fields.
     package init(_ status: HTTPResponse.Status, _ detail: String? = nil, headers: HTTPFields = [:]) {
         self.status = status
         self.detail = detail
@@ -37,7 +38,7 @@ package struct Problem: HTTPResponseError, Hashable, Sendable {
 }
 
 extension Problem {
-    /// The value of `Retry-After` in an answer with status 503, in seconds.
+    /// The value of the header `Retry-After`, in seconds, in an answer with status 503 that has no other value: 5.
     static let standardRetry = "5"
 
     /// The answer (401) to a request without a valid token.
@@ -45,7 +46,8 @@ extension Problem {
         .unauthorized, "This request needs a valid token in the header: Authorization: Bearer TOKEN",
         headers: [.wwwAuthenticate: "Bearer realm=\"godwit\""])
 
-    /// Creates the answer for an error. The answer to an internal error (500) contains no details.
+    /// Creates the HTTP answer to a request whose handling threw an error. The answer to an internal error (500)
+    /// contains no details.
     init(_ error: any Error) {
         switch error {
         case let error as Problem: self = error

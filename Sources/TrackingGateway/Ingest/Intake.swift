@@ -19,15 +19,16 @@ public final class Intake: Service {
     private let waiting: @Sendable () async -> PublisherSnapshot.Unrecorded?
     private let connections: AsyncStream<Disconnection?>
     private let receivedCommands: AsyncStream<ReceivedCommand>
-    /// The commands that wait for phones; `nil` if the gateway accepts no commands for phones.
+    /// The part of the intake that passes commands from the broker to phones; `nil` if the gateway accepts no commands
+    /// for phones.
     let commands: PhoneCommandDesk?
     private let connection = Mutex(false)
     private let logger: Logger
     /// The number of accepted records that are not durable yet: not yet published, or not yet stored by the recorders.
     private let underWay = Mutex(0)
 
-    /// The largest number of records that are being made durable at once. A request beyond this number is rejected and
-    /// may be repeated.
+    /// The largest number of records that are being made durable at once. A batch that would exceed this number is
+    /// rejected and may be repeated. A batch of any size is accepted while no other one is being made durable.
     private let maximumUnderWay: Int
 
     /// Creates an intake. It accepts records while ``run()`` runs.
@@ -93,8 +94,8 @@ public final class Intake: Service {
     /// `true` while the intake is connected to the broker.
     public var isConnected: Bool { self.connection.withLock { $0 } }
 
-    /// Returns the number and age of the ingested records that no recorder has stored yet, and the names of the
-    /// recorders; `nil` if there are no such records.
+    /// Returns the number of ingested records that the recorders have not acknowledged yet, the time for which they
+    /// have waited, and the recorders' names. `nil` if there are no such records, or no recorder is needed.
     func unrecorded() async -> PublisherSnapshot.Unrecorded? { await self.waiting() }
 
     /// Publishes records of one trackable, and returns once they are durable: acknowledged by the broker and stored by

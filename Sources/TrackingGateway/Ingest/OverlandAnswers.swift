@@ -19,7 +19,8 @@ package struct OverlandAnswers: RouterMiddleware {
         .forbidden, .contentTooLarge, .unsupportedMediaType, .tooManyRequests,
     ]
 
-    /// Passes a request on, and replaces the answer if Overland's request was rejected.
+    /// Passes a request on to the next handler. If a request of Overland is rejected with status 403, 413, 415 or 429,
+    /// answers with status 200 and the reason instead.
     package func handle(
         _ request: Request, context: GatewayRequestContext,
         next: @concurrent (Request, GatewayRequestContext) async throws -> Response

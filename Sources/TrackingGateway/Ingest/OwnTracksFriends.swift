@@ -14,7 +14,8 @@ enum OwnTracksFriends {
         let location: Location
     }
 
-    /// Returns the trackables that a caller may read, except its own trackable, with the newest position first.
+    /// Returns the trackables with a position that a caller may read, except the phone's own trackable: at most
+    /// ``maximum``, those with the newest positions first.
     static func newest(
         of positions: [TrackableID: Location], for caller: Caller, beside own: TrackableID
     ) -> [Friend] {

@@ -54,8 +54,8 @@ package struct PhoneAnswer: Hashable, Sendable {
         return PhoneAnswer(status: 200, body: .object(body))
     }
 
-    /// Returns a list of messages for OwnTracks. With a key the list is encrypted as a whole, as the OwnTracks Recorder
-    /// does and the apps expect.
+    /// Returns a list of messages for OwnTracks. With a key, a list that is not empty is encrypted as a whole, as the
+    /// OwnTracks Recorder does and the apps expect.
     private static func ownTracks(_ messages: [JSONValue], _ secret: OwnTracksSecret?) -> JSONValue {
         let list = JSONValue.list(messages)
         guard let secret, !messages.isEmpty else { return list }

@@ -10,7 +10,8 @@ struct PhoneCommand: Hashable, Sendable {
 
     /// Translates a command for the phone of a trackable.
     ///
-    /// - Throws: `CommandFailure` if no app supports the command.
+    /// - Throws: `CommandFailure` if no app supports the command with these arguments, or its argument `trackable`
+    ///   names another trackable.
     init(_ command: Command, for id: TrackableID) throws(CommandFailure) {
         var arguments = command.arguments
         if let named = arguments.removeValue(forKey: "trackable"), named.text != id.rawValue {

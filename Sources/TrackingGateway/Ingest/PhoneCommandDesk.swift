@@ -22,7 +22,7 @@ final class PhoneCommandDesk: Sendable {
     }
 
     /// Removes and returns the waiting commands for the phone of a trackable, and publishes the answers to their
-    /// senders.
+    /// senders. For an app other than OwnTracks and Overland, returns no command, and all of them continue to wait.
     ///
     /// - Parameter client: The app on the phone that sends the present HTTP request.
     func take(for id: TrackableID, by client: PhoneClient) -> PendingCommands.Delivery {

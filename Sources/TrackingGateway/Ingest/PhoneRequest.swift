@@ -9,7 +9,7 @@ struct PhoneRequest {
     let body: [UInt8]
     /// The program that sent the request, such as OwnTracks.
     let client: PhoneClient
-    /// The name of the program in the header `User-Agent`, at most 200 bytes.
+    /// The name of the program in the header `User-Agent`, at most 200 characters; empty without this header.
     let userAgent: String
     /// The trackable of the request, or the error if the request does not identify one.
     let trackable: Result<TrackableID, TrackingError>

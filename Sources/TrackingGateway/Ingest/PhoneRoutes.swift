@@ -38,7 +38,7 @@ package struct PhoneRoutes: Sendable {
     private let commands: PhoneCommandDesk?
     private let clock = DeviceClock()
 
-    /// Creates the routes of one gateway.
+    /// Creates the HTTP routes for the phones of one gateway.
     ///
     /// - Parameters:
     ///   - configuration: The settings of the routes.

@@ -48,7 +48,8 @@ package struct Quarantine: Sendable {
     /// Creates access to the quarantine in a gateway's database.
     package init(database: GatewayDatabase) { self.database = database }
 
-    /// Adds invalid pieces of a request to the quarantine. They are durable when the function returns.
+    /// Adds invalid pieces of a request to the quarantine, at most the first ``maximumOfTrackable``. They are durable
+    /// when the function returns.
     ///
     /// - Parameters:
     ///   - pieces: The invalid pieces.

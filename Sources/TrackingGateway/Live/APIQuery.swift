@@ -34,7 +34,8 @@ struct APIQuery {
     /// Returns the time span of the parameters `from` and `to` (RFC 3339, or a time span before now), or `last` (a time
     /// span before now). Without these parameters the span is all of time.
     ///
-    /// - Throws: `Problem` (400) for an invalid time.
+    /// - Throws: `Problem` (400) for an invalid time, for `from` together with `last`, and for a beginning that is not
+    ///   before the end.
     func times() throws(Problem) -> TimeSpan {
         if self["from"] != nil, self["last"] != nil {
             throw Problem(.badRequest, "The parameters 'from' and 'last' cannot be used together: use one of them.")

@@ -49,7 +49,8 @@ struct GapReader {
         self.settled = settled
     }
 
-    /// Returns the next page of recorded positions and events as bytes of the stream; `nil` at the end.
+    /// Returns the next page of recorded positions and events as bytes of the stream; `nil` at the end. If the records
+    /// cannot be read or are too many, returns a last event `reset`.
     mutating func next() async -> ByteBuffer? {
         guard !self.isOver else { return nil }
         do {
@@ -85,8 +86,8 @@ struct GapReader {
         return true
     }
 
-    /// Returns the trackables of the stream, also those that are known only to the history. If there are too many,
-    /// returns one more than ``maximumTrackables``.
+    /// Returns the trackables of the stream, also those that are known only to the history. For a stream of all
+    /// trackables, returns at most one more than ``maximumTrackables``.
     private func trackables(_ history: any HistoryStore) async throws -> [TrackableID] {
         if let named = self.selection.named { return Array(named) }
         if case .box(let box) = self.selection.wanted {

@@ -5,7 +5,8 @@ import TrackingSubscriber
 /// Encodes the server-sent events of a live stream. Their payloads are those of the tracking protocol, with the member
 /// `trackable` added.
 enum LiveFrame {
-    /// The JSON member that marks a late position or event, one that is not current.
+    /// The JSON text `"late":true` with a comma after it. This member marks a position, an event or a trip as late: it
+    /// does not describe the present.
     static let late = #""late":true,"#
 
     /// Returns the server-sent event for a position; `nil` if it cannot be encoded. Its list of skipped points has the
@@ -22,7 +23,8 @@ enum LiveFrame {
     /// Returns a server-sent event that contains a message of the tracking protocol.
     ///
     /// - Parameters:
-    ///   - payload: The message; `nil` if the trackable's value was cleared.
+    ///   - payload: The message; `nil` if the trackable no longer has a value of this kind, such as a position or a
+    ///     trip.
     ///   - extra: JSON members to add in front of those of the payload.
     ///   - event: The id of the server-sent event in the stream; `nil` for none.
     static func event(

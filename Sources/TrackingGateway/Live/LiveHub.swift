@@ -48,7 +48,7 @@ package final class LiveHub: Service {
     private let streamChanges = WakeSignal()
     private let clock = DeviceClock()
 
-    /// Creates a hub that knows no trackable yet.
+    /// Creates a hub for live streams that has received no update yet.
     ///
     /// - Parameters:
     ///   - events: The subscriber's event stream.
@@ -91,7 +91,7 @@ package final class LiveHub: Service {
         self.logger = logger
     }
 
-    /// Creates the hub for a subscriber. The caller runs the subscriber.
+    /// Creates the hub that delivers the updates of a subscriber to live streams. The caller runs the subscriber.
     package convenience init<Transport: MessageTransport>(
         _ subscriber: AssetSubscriber<Transport>, history: (any HistoryStore)? = nil,
         overfull: @escaping @Sendable () -> Void = {},
@@ -200,7 +200,7 @@ package final class LiveHub: Service {
     /// The time after which a recorder is assumed to have stored an update.
     private static let recorderLag = Duration.seconds(1)
 
-    /// The number of trackables of which the gateway has received a message.
+    /// The number of trackables whose current state the hub has in memory.
     package var trackableCount: Int { self.shared.withLock { $0.state.trackables.count } }
 
     /// The number of open live streams.
@@ -252,7 +252,8 @@ package final class LiveHub: Service {
     package enum RequestRefusal: Error, Hashable {
         /// The caller has no live stream with this id.
         case noStream
-        /// The gateway has received no message about the trackable.
+        /// The hub has no current state of the trackable in memory, normally because the gateway received no message
+        /// about it.
         case unknownTrackable
         /// The live stream already requests resolutions for too many trackables.
         case tooMany

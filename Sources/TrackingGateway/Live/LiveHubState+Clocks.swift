@@ -11,8 +11,8 @@ extension LiveHubState {
         /// `true` for the first point of a trackable whose time is too far ahead. A warning is logged only for this
         /// point.
         package var isFirst = false
-        /// The update for live streams when a device's clock begins to be ahead, is ahead by another number of seconds,
-        /// or is no longer ahead; `nil` for no change.
+        /// The update for live streams when a device's clock begins to be ahead, is ahead by at least 5 s more or less
+        /// than last reported, or is no longer ahead; otherwise `nil`.
         package var update: LiveUpdate?
     }
 

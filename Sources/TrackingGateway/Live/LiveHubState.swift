@@ -58,16 +58,18 @@ package struct LiveHubState: Sendable {
         self.ring = UpdateRing(count: count, bytes: bytes)
     }
 
-    /// The trackables about which the gateway received any message.
+    /// The trackables whose current state is known. Those with the oldest updates are forgotten when there are too
+    /// many.
     package var trackables: Set<TrackableID> { Set(self.latest.keys) }
 
-    /// Returns `true` if the gateway received any message about a trackable.
+    /// Returns `true` if the current state of a trackable is known: a message about it, other than an event, was
+    /// received, and the trackable was not forgotten since.
     package func knows(_ id: TrackableID) -> Bool { self.latest[id] != nil }
 
     /// `true` while the gateway's subscriber is connected to the broker.
     package private(set) var isConnected = false
 
-    /// Returns the current state of a trackable; `nil` if no message about it was received.
+    /// Returns the current state of a trackable; `nil` if it is not known.
     package func known(_ id: TrackableID) -> LiveState.Known? {
         guard let latest = self.latest[id] else { return nil }
         var members: [String: [UInt8]] = [:]
@@ -133,7 +135,8 @@ package struct LiveHubState: Sendable {
     }
 
     /// Returns two updates for a trackable whose earlier records were erased while the gateway was not connected. The
-    /// first clears the trackable's position, and the second delivers its last position again.
+    /// first clears the trackable's position, and the second delivers its last position again. Returns none if the
+    /// trackable has no position.
     package mutating func beginAnew(_ id: TrackableID, at wall: UnixTime) -> [LiveUpdate] {
         guard let last = self.latest[id]?[.position], last.location != nil,
             let cleared = self.locationCleared(id, at: wall)

@@ -3,7 +3,7 @@ import TrackingCore
 
 /// The query of a request for a live stream, `GET /api/v1/live`.
 struct LiveQuery: Hashable, Sendable {
-    /// The trackables or the geographic area that the stream shows.
+    /// The trackables that the stream shows: all, the given ones, or those in a geographic area.
     let wanted: LiveSelection.Wanted
     /// The id of the last event that the client received on an earlier stream; `nil` for none. Clients that cannot set
     /// the header `Last-Event-ID` send the id in the query.
@@ -12,7 +12,7 @@ struct LiveQuery: Hashable, Sendable {
     /// Reads a query without its question mark: `trackables=a,b`, `trackable=a` or `bbox=west,south,east,north`, and
     /// `lastEventId`.
     ///
-    /// - Throws: `Problem` (400) that names the invalid parameter.
+    /// - Throws: `Problem` (400) that names the invalid parameter; `TrackingError` for an invalid id of a trackable.
     init(_ query: Substring) throws {
         let names = ["trackables", "trackable", "bbox", "lastEventId"]
         let query = APIQuery(try QueryParameters(query, allowing: names))

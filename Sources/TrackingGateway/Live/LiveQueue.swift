@@ -3,9 +3,10 @@ import TrackingCore
 
 /// The updates that wait to be written to the client of one live stream, in order.
 ///
-/// The queue is bounded for slow clients. When it is long, it removes outdated updates: an update is outdated when a
-/// newer one of the same kind and the same trackable waits. Tracking events are never outdated. If more than
-/// ``maximum`` updates or ``maximumBytes`` bytes remain, the stream ends.
+/// The queue is bounded for slow clients. When it is long, it removes outdated updates: late positions, and each update
+/// for which a newer one of the same kind and the same trackable waits. Tracking events, late trips and updates that
+/// clear a position are never outdated. If more than ``maximum`` updates or ``maximumBytes`` bytes remain, the stream
+/// ends.
 package struct LiveQueue: Sendable {
     private struct Key: Hashable {
         let trackable: TrackableID
@@ -67,8 +68,8 @@ package struct LiveQueue: Sendable {
         return self.waiting
     }
 
-    /// Removes outdated updates, for which a newer update of the same kind and trackable waits. Also removes late
-    /// positions, which arrived after a newer position. Keeps each update that clears a position.
+    /// Removes outdated updates: those for which a newer update of the same kind and trackable waits, and late
+    /// positions. Keeps tracking events, late trips, and each update that clears a position.
     private mutating func thin() {
         var seen: Set<Key> = []
         var kept: [LiveUpdate] = []

@@ -23,7 +23,7 @@ package struct LiveSelection: Hashable, Sendable {
     /// delivered. Neither are presence, trips and events, because they may contain other times.
     package var span: Range<UnixTime>?
 
-    /// Creates the selection of a live stream.
+    /// Creates the selection of a live stream from the client's request and the caller's permission.
     package init(_ wanted: Wanted, reads: TrackableScope, span: Range<UnixTime>? = nil) {
         self.wanted = wanted
         self.reads = reads
@@ -95,8 +95,8 @@ package struct LiveSelection: Hashable, Sendable {
         return LiveFrame.position(bare, of: update.trackable, as: update.id) ?? ByteBuffer()
     }
 
-    /// Returns a point with the values that this stream may show: all of them, or only place, time and movement for a
-    /// share link.
+    /// Returns a point with the values that this stream may show: all of them, or for a share link all except the
+    /// battery level, the trip and the phone's additional values.
     func shown(_ point: Location) -> Location { self.span == nil ? point : point.shared }
 
     private func isInSpan(_ update: LiveUpdate) -> Bool {

@@ -19,7 +19,7 @@ package struct LiveState: Sendable {
         }
     }
 
-    /// Returns the current state of a trackable; `nil` if the gateway received no message about it.
+    /// Returns the current state of a trackable; `nil` if the gateway knows none.
     package var known: @Sendable (TrackableID) -> Known?
     /// Returns the last known position of each trackable that has one.
     package var positions: @Sendable () -> [TrackableID: Location]

@@ -19,7 +19,7 @@ package final class LiveStream: Sendable {
         case shutdown
     }
 
-    /// The next thing that the task of a live stream must do.
+    /// The next thing that the task of a live stream must write to its client.
     package enum Step: Hashable, Sendable {
         /// Write these updates, in order.
         case updates([LiveUpdate])
@@ -81,7 +81,7 @@ package final class LiveStream: Sendable {
     private let state: Mutex<State>
     private let cut: @Sendable () -> Void
 
-    /// Creates a live stream.
+    /// Creates a live stream for one caller, with the updates to write first.
     ///
     /// - Parameters:
     ///   - opening: The updates with which the stream begins: the current state, or the updates since an interruption.
@@ -124,7 +124,7 @@ package final class LiveStream: Sendable {
         return lost
     }
 
-    /// Adds a heartbeat if nothing else waits to be written.
+    /// Adds a heartbeat if nothing waits to be written. Otherwise removes a heartbeat that waits.
     func beat(_ id: LiveEventID) {
         self.state.withLock { $0.heartbeat = $0.isIdle ? id : nil }
         self.wake()

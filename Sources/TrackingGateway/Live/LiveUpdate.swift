@@ -2,7 +2,7 @@ package import NIOCore
 package import TrackingCore
 
 /// One numbered update about a trackable, such as a new position. It is encoded once as a server-sent event, and the
-/// same bytes are written to all live streams.
+/// same bytes are written to all live streams that show all of it.
 package struct LiveUpdate: Sendable, Hashable {
     /// The kind of a live update, which is also the name of the server-sent event.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
@@ -17,7 +17,7 @@ package struct LiveUpdate: Sendable, Hashable {
     package let id: LiveEventID
     /// The trackable that the update is about.
     package let trackable: TrackableID
-    /// The kind of the update.
+    /// The kind of the update, such as `position` or `trip`.
     package let kind: Kind
     /// The coordinate of the trackable's newest position after this update, whatever the kind of the update; `nil` if
     /// it is unknown.
@@ -84,7 +84,7 @@ package struct LiveEventID: Hashable, Sendable, CustomStringConvertible {
     /// The number of the update within the gateway's run, from 1. An id with the number 0 is from before the first
     /// update.
     package var number: UInt64
-    /// The time of the update on the gateway's clock, with millisecond precision.
+    /// The time of the update on the gateway's clock. The text of the id has it in whole milliseconds.
     package var time: UnixTime
 
     /// Creates the id of an event in a live stream.

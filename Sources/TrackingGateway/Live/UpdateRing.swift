@@ -22,7 +22,8 @@ struct UpdateRing: Sendable {
     /// The number of updates that are available to interrupted streams.
     var count: Int { self.updates.count - self.head }
 
-    /// Appends an update whose number is above all earlier ones, and removes the oldest updates beyond the limits.
+    /// Appends an update whose number is above all earlier ones, and removes the oldest updates beyond the limits. The
+    /// appended update always remains.
     mutating func append(_ update: LiveUpdate) {
         self.updates.append(update)
         self.bytes += update.frame.readableBytes

@@ -23,7 +23,8 @@ public struct GatewayOperator: Hashable, Sendable {
     /// Creates the description of an operator.
     ///
     /// - Parameters:
-    ///   - name: The name, 1 to 64 bytes without control characters; `nil` for none.
+    ///   - name: The name, 1 to 64 bytes without control characters and characters that change the direction of text;
+    ///     `nil` for none.
     ///   - logo: The bytes of a PNG or SVG image, at most ``maximumLogoBytes``; `nil` for none.
     /// - Throws: `invalidConfiguration` for a name that is not allowed, or bytes that are no such image.
     public init(name: String?, logo: [UInt8]?) throws(TrackingError) {

@@ -25,8 +25,8 @@ package struct PageRoutes: Sendable {
         self.gatewayOperator = gatewayOperator
     }
 
-    /// Returns `true` for the path of a file of the map page, the page of share links, Leaflet or the map tiles. Such a
-    /// file needs no token.
+    /// Returns `true` for `/` and for each path below `/s/`, `/map/`, `/leaflet/` and `/tiles/`. There are the pages
+    /// for browsers, their files and the map tiles, which need no token.
     static func isForEverybody(_ path: String) -> Bool {
         path == "/" || ["/s/", "/map/", "/leaflet/", "/tiles/"].contains { path.hasPrefix($0) }
     }
@@ -130,8 +130,8 @@ package struct PageRoutes: Sendable {
         return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
-    /// The content security policy of the map page: everything comes from the gateway; images may also come from the
-    /// configured tile server.
+    /// The content security policy of the files of the map page: everything comes from the gateway. Images may also be
+    /// `data:` URLs or come from the configured tile server.
     private var policy: String {
         "default-src 'self'; img-src 'self' data:\(self.tiles?.origin.map { " \($0)" } ?? ""); object-src 'none'; "
             + "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"

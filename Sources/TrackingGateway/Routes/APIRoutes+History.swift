@@ -59,7 +59,7 @@ struct PointPages: Sendable {
     /// A function that throws a `Problem` if the caller may no longer read the history.
     private let check: @Sendable () async throws(Problem) -> Void
 
-    /// Creates the pages of a query.
+    /// Creates the reader of a query's recorded points. It reads them in portions, of which the first was read already.
     ///
     /// - Parameters:
     ///   - history: The history to read.
@@ -124,7 +124,7 @@ struct HistoryPieces: Sendable {
     private var kept: ArraySlice<KeptPart>?
     private var stage = Stage.begin
 
-    /// Creates the output of a query.
+    /// Creates the bytes of a file with the recorded points of a query.
     ///
     /// - Parameters:
     ///   - pages: The points of the query.

@@ -10,8 +10,8 @@ extension APIRoutes {
     /// The largest number of positions in one answer.
     static let maximumPositions = 10_000
 
-    /// Answers with the last position of each trackable that the caller may read, or of the trackables in the query, as
-    /// a GeoJSON FeatureCollection.
+    /// Answers with a page of last positions as a GeoJSON FeatureCollection. They are those of all trackables that the
+    /// caller may read, or of the trackables in the query, and only those inside the area `bbox` if the query has one.
     func positions(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let caller = try context.requireCaller()
         let query = try self.query(request, "trackables", "trackable", "bbox", "limit", "after")

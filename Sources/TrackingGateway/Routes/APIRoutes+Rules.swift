@@ -103,7 +103,7 @@ extension RuleDefinition {
 }
 
 extension GatewayRequestContext {
-    /// Returns the percent-decoded text of a parameter in the request's path.
+    /// Returns the percent-decoded name of an object, such as a fence, from the request's path.
     ///
     /// - Throws: `Problem` (400) if it is not percent-encoded UTF-8.
     func name(_ parameter: String, of what: String) throws(Problem) -> String {

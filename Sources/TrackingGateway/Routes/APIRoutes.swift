@@ -105,7 +105,8 @@ package struct APIRoutes: Sendable {
         return .json(.object(members))
     }
 
-    /// Returns the trackables that the history or the live state knows, each once, sorted by id.
+    /// Returns the trackables that the caller may read and that the history or the live state knows, each once, sorted
+    /// by id: at most `limit` of those after an id.
     private func summaries(
         for caller: Caller, after: TrackableID?, limit: Int
     ) async throws(TrackingError) -> [TrackableSummary] {
@@ -142,8 +143,8 @@ package struct APIRoutes: Sendable {
         return members
     }
 
-    /// Answers with everything that is known about one trackable: a summary of its history, its position, its state and
-    /// its resolution in force.
+    /// Answers with the state of one trackable: its label, a summary of its history, its last position, and its live
+    /// state such as presence, trip and resolution in force. A share link gets only a part of them.
     private func trackable(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let id = try context.readableTrackable()
         _ = try self.query(request)

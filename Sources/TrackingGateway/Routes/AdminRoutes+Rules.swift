@@ -17,7 +17,7 @@ extension AdminRoutes {
         return try self.answer(outcome, of: "fence", fence.feature.json, "application/geo+json")
     }
 
-    /// Removes a fence that no rule uses.
+    /// Removes a fence. Answers 409 if a rule uses the fence.
     func deleteFence(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let administrator = try self.administrator(request, context)
         let name = try context.name("name", of: "fence")
@@ -82,7 +82,7 @@ extension AdminRoutes {
         return try self.answer(changed.outcome, of: "label")
     }
 
-    /// Adds a trackable to a group.
+    /// Adds a known trackable to a group, and answers with the trackable's label.
     func join(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let group = try context.name("group", of: "group")
         return try await self.changeLabel(try self.administrator(request, context), context) {
@@ -91,7 +91,7 @@ extension AdminRoutes {
         }
     }
 
-    /// Removes a trackable from a group.
+    /// Removes a trackable from a group. Answers 404 if it is not in the group.
     func leave(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let administrator = try self.administrator(request, context)
         let id = try context.readableTrackable()

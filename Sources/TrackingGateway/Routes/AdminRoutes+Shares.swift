@@ -8,7 +8,7 @@ import TrackingRuntime
 
 /// The routes of share links.
 extension AdminRoutes {
-    /// Answers with the share links, the newest first.
+    /// Answers with a page of the share links, of all trackables or of the one in the query, the newest first.
     func shares(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let query = try self.administrator(request, context, allowing: ["trackable", "limit", "before"]).query
         let trackable = try explained { () throws(TrackingError) in

@@ -31,8 +31,9 @@ package final class CommandDesk: Sendable {
 
     /// Sends a command, and returns the answer of the device; `nil` if it does not answer in time.
     ///
-    /// - Throws: `Problem`: 429 if too many commands wait for their answers, 502 if the broker rejects the command;
-    ///   `connectionLost` without a connection to the broker.
+    /// - Throws: `Problem`: 429 if too many commands wait for their answers, 502 if the broker does not let the gateway
+    ///   send commands; `TrackingError` for other failures, such as `connectionLost` without a connection to the
+    ///   broker.
     func send(_ command: Command, to id: TrackableID, within wait: Duration) async throws -> CommandAnswer? {
         try self.enter()
         defer { self.waiting.withLock { $0 -= 1 } }
@@ -44,7 +45,8 @@ package final class CommandDesk: Sendable {
 
     /// Publishes a command for the device of a trackable.
     ///
-    /// - Throws: `Problem` (502) if the broker rejects it; `TrackingError` for other failures.
+    /// - Throws: `Problem` (502) if the broker does not let the gateway send commands; `TrackingError` for other
+    ///   failures.
     private func hand(_ command: Command, to id: TrackableID) async throws {
         let failure: TrackingError
         do throws(TrackingError) { return try await self.publish(command, id) } catch { failure = error }

@@ -14,7 +14,7 @@ enum EntityTag {
         self.tags(in: fields).contains { $0 == "*" || $0 == tag || $0 == "W/\(tag)" }
     }
 
-    /// Returns the entity tags of a header field.
+    /// Returns the entity tags in the values of a header field such as `If-Match`.
     static func tags(in fields: [String]) -> [String] {
         fields.joined(separator: ",").split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
     }

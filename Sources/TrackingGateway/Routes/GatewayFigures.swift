@@ -56,7 +56,7 @@ struct GatewayFigures: Sendable {
     func countRuleEvent() { self.ruleEvents.increment() }
 
     /// Wraps `take`, the function that stores ingested records durably. The returned function does the same, and also
-    /// counts the accepted, rejected and corrected records.
+    /// counts the accepted records, the rejected records, and the values that were corrected in them.
     func counted(_ take: @escaping PhoneRoutes.Take) -> PhoneRoutes.Take {
         { (id, batch) async throws(TrackingError) in
             do throws(TrackingError) {

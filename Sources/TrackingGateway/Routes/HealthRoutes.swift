@@ -15,7 +15,7 @@ package struct HealthRoutes: Sendable {
         /// The time limit of a check. A check without an answer in this time counts as failed.
         private static let patience = Duration.seconds(5)
 
-        /// Creates a check.
+        /// Creates a check of one condition for the program to be ready.
         ///
         /// - Parameters:
         ///   - name: The name of the check in the answer of `/readyz`.

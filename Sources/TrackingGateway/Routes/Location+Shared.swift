@@ -1,8 +1,8 @@
 import TrackingCore
 
 extension Location {
-    /// The part of a position that a share link shows: place, time and movement. It omits the phone's other values
-    /// (network, id, battery), and the trip, which may have begun before the link's validity.
+    /// The position as a share link shows it: without the battery level, the phone's additional values (such as network
+    /// and id), and the trip, which may have begun before the link's validity.
     var shared: Location {
         var location = self
         location.extra = nil

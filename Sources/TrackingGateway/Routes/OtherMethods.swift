@@ -3,13 +3,14 @@ import Hummingbird
 
 /// Answers a request with 405 and the supported methods if its path exists but does not support its method.
 enum OtherMethods {
-    /// The methods that HTTP itself defines. A request with any other method gets 404.
+    /// The methods that get 405 on a path that does not support them: those of RFC 9110, PATCH and QUERY. A request
+    /// with a method that is not in this list gets 404.
     private static let methods: [HTTPRequest.Method] = [
         .get, .head, .post, .put, .patch, .delete, .options, .trace, .connect, .query,
     ]
 
-    /// Adds routes that answer 405 for every path of the router and every method that the path does not support. Call
-    /// this function after all other routes were added.
+    /// Adds routes that answer 405 for every path of the router and every method of ``methods`` that the path does not
+    /// support. Call this function after all other routes were added.
     static func add(to router: Router<GatewayRequestContext>) {
         for (path, routes) in Dictionary(grouping: router.routes, by: \.path.description) {
             var has = Set(routes.map(\.method))

@@ -7,8 +7,8 @@ import Synchronization
 import TrackingCore
 import TrackingRuntime
 
-/// The outermost middleware of the gateway. It turns every error into a problem detail, adds security and CORS headers
-/// to every answer, and counts requests.
+/// The outermost middleware of the gateway. It turns errors into problem details, adds security headers to every answer
+/// and CORS headers for configured origins, and counts requests.
 package struct ResponseMiddleware: RouterMiddleware {
     private let origins: Set<String>
     private let metrics: any MetricsFactory
@@ -114,8 +114,8 @@ package struct ResponseMiddleware: RouterMiddleware {
             .accessControlMaxAge: "600",
         ])
 
-    /// The security headers of every answer: no content of other origins, no framing, no guessed media types, and no
-    /// referrer.
+    /// The security headers of each answer that does not set them itself: no content of other origins, no framing, no
+    /// guessed media types, no referrer, and no storing in caches.
     private static let protection: HTTPFields = [
         .contentSecurityPolicy:
             "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'self'; "

@@ -2,9 +2,9 @@ import TrackingCore
 
 /// Fields of CSV (RFC 4180) that spreadsheets do not execute as formulas.
 ///
-/// A spreadsheet treats a cell that begins with `=`, `+`, `-` or `@` as a formula. Texts may come from strangers, so
-/// such a text is prefixed with an apostrophe, which marks a text in spreadsheets. ``unprotected(_:)`` removes it.
-/// Numbers remain numbers.
+/// A spreadsheet treats a cell that begins with `=`, `+`, `-` or `@`, or with a tab or a carriage return, as a possible
+/// formula. Texts may come from strangers, so such a text is prefixed with an apostrophe, which marks a text in
+/// spreadsheets. ``unprotected(_:)`` removes it. Numbers remain numbers.
 package enum CSVField {
     /// Returns a text as a CSV field. An apostrophe before it prevents spreadsheets from executing it as a formula, if
     /// it begins like one. Control characters are escaped.

@@ -9,7 +9,7 @@ public import TrackingCore
 ///
 /// Pass the points in order of time. The writer holds at most ``TrackPiece/limit`` points in memory, however long the
 /// history is. The same points always give the same bytes. Numbers are written so that reading them gives the same
-/// values. Unknown and non-finite values are omitted.
+/// values. An unknown or non-finite value is omitted; in CSV its field is empty, and in KML the altitude is 0.
 public struct HistoryWriter: Sendable {
     private var writer: any PointWriter
     private var lastStream: StreamID?

@@ -1,6 +1,7 @@
 import TrackingCore
 
-/// Writes one line for each point, for people: time, position, and the known values of altitude, movement and accuracy.
+/// Writes one line for each point, for people: time, position, the known values of altitude, movement and accuracy, and
+/// the record number in the publisher's log.
 struct TextWriter: PointWriter {
     func append(_ point: Location) -> [UInt8] {
         let place = point.coordinate

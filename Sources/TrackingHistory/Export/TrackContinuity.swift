@@ -5,8 +5,8 @@ public import TrackingCore
 public struct TrackContinuity: Sendable {
     /// The result of comparing a point with the previous one: whether records between them are missing.
     public enum Step: Hashable, Sendable {
-        /// No record is missing between the two points: their numbers are consecutive, or there is no previous point to
-        /// compare with.
+        /// No record is missing between the two points: the second number is at most one greater than the first, or
+        /// there is no previous point with a number.
         case next
         /// No record is known to be missing between the two points, although their numbers are not consecutive. The
         /// history has every record between them: trips, events, or points that the query did not select. Also used for

@@ -1,4 +1,5 @@
-/// Returns text for XML 1.0: markup is escaped, and characters that XML does not permit are replaced by U+FFFD.
+/// Returns a text as the content of an XML 1.0 element: markup is escaped, and characters that XML does not permit are
+/// replaced by U+FFFD.
 func xmlText(_ text: String) -> String {
     var escaped = ""
     for character in text.unicodeScalars {

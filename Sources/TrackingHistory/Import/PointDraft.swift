@@ -74,7 +74,8 @@ package struct PointDraft {
     /// Sets a value of the point by its meaning.
     ///
     /// A value of the wrong type counts as unknown. So does a negative value where only magnitudes make sense, because
-    /// many programs write -1 for "unknown". Only ``location()`` checks that time and position are present.
+    /// many programs write -1 for "unknown". Of several times, the first readable one counts. Only ``location()``
+    /// checks that time and position are present.
     ///
     /// - Parameters:
     ///   - meaning: The meaning of the value.

@@ -39,7 +39,8 @@ public struct HistorySimplifier: Sendable {
 
     private var nodes: [Node] = []
     private var heap: IndexedHeap
-    /// The first points after the interruptions of the track, ordered by the duration of the interruption.
+    /// The first points after those interruptions of the track that were not closed, as a heap with the shortest
+    /// interruption first.
     private var interruptions: IndexedHeap
     private var isInterrupted = false
     private var last = -1

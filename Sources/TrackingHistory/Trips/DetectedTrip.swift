@@ -42,8 +42,8 @@ public struct DetectedTrip: Hashable, Sendable {
     }
 
     /// The greatest speed during the trip, in metres a second: the greatest speed that a point contains. If no point
-    /// contains one, it is computed from positions at least ten seconds apart; `nil` for a trip shorter than ten
-    /// seconds.
+    /// contains a speed, the greatest speed is computed from positions at least ten seconds apart, and is `nil` for a
+    /// trip shorter than ten seconds.
     public var topSpeed: Double? {
         if let speed = self.recordedSpeed { return speed }
         guard self.duration.inSeconds >= Self.speedStretch else { return nil }

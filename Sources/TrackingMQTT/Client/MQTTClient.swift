@@ -50,7 +50,7 @@ package actor MQTTClient {
     private var resubscriptions: [TransportToken: TransportToken] = [:]
     private var gate: CheckedContinuation<Void, Never>?
 
-    /// Creates a client. ``run()`` connects it.
+    /// Creates an MQTT client without a connection. ``run()`` connects it.
     ///
     /// - Throws: `invalidConfiguration` with the name of the value; `inputUnreadable` for a certificate file.
     package init(configuration: MQTTConfiguration, loop: MQTTEventLoop = .shared) throws(TrackingError) {

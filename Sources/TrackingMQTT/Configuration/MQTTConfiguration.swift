@@ -15,11 +15,11 @@ public struct MQTTConfiguration: Sendable {
     /// The limits of memory for one connection. Reading from the broker stops while the program has too many unread
     /// events, by number or by bytes. A third limit is the size of a packet.
     public struct Limits: Hashable, Sendable {
-        /// The number of unread events at which the client stops reading from the broker. Reading resumes when at most
-        /// half of it is left.
+        /// The number of unread events at which the client stops reading from the broker, apart from a few bytes now
+        /// and then that keep the connection alive. Reading resumes when at most half of this number is left.
         public var waitingEvents = 8_192
-        /// The number of unread payload bytes at which the client stops reading from the broker. Reading resumes when
-        /// at most half of it is left.
+        /// The number of unread payload bytes at which the client stops reading from the broker, apart from a few bytes
+        /// now and then that keep the connection alive. Reading resumes when at most half of this number is left.
         public var waitingBytes = 4 * 1_024 * 1_024
         /// The size in bytes of the largest packet that the client accepts on MQTT 5, above 0. The client announces it
         /// when it connects, and the broker drops larger packets.

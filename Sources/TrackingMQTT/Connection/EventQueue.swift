@@ -92,8 +92,8 @@ final class EventQueue: Sendable {
         waiter?.resume(returning: nil)
     }
 
-    /// Returns the next batch of events, and waits until there is one; `nil` at the end of the queue, or when the task
-    /// is cancelled.
+    /// Returns the next batch of events, and waits until there is one. Returns `nil` when no event is left and the
+    /// queue has ended or the task is cancelled.
     func next() async -> [TransportEvent]? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

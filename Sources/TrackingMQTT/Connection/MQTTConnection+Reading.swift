@@ -81,8 +81,8 @@ extension MQTTConnection {
 
     // MARK: - Silence
 
-    /// The time at which the connection is ended if a packet whose beginning has arrived is still incomplete; `nil`
-    /// while no packet is incomplete.
+    /// The time at which the connection is ended if a packet whose beginning has arrived is still incomplete. `nil`
+    /// while no packet is incomplete, or while the client reads nothing.
     var packetDeadline: MonotonicTime? { self.link?.arrival.deadline(self.configuration.answerTimeout) }
 
     /// Ends the connection if a packet has begun and its rest has not arrived within the answer timeout.

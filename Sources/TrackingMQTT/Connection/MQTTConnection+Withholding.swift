@@ -7,7 +7,8 @@ import TrackingCore
 struct Withholding {
     /// The number of received messages, from the begin of the connection, that the program has stored safely.
     private(set) var safe = 0
-    /// The time since which a received message has not been acknowledged; `nil` when all are acknowledged.
+    /// The time since which the acknowledgement of some received message has been withheld; `nil` when every received
+    /// message is stored safely.
     private(set) var since: MonotonicTime?
     /// `true` when the program has reported messages as stored, but further messages were read before. No more messages
     /// are read until those are stored too. Otherwise a steady flow of messages would prevent every acknowledgement.

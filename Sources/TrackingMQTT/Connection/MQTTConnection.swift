@@ -43,13 +43,15 @@ actor MQTTConnection {
     struct Accepted {
         /// The number of the connection that the broker accepted last, counted from 0; -1 before the first.
         var connection = -1
-        /// The number of publishes that may wait for the broker's acknowledgement at the same time.
+        /// The number of publishes that may wait for the broker's acknowledgement at the same time: the lower of this
+        /// client's own limit and the broker's.
         var window = 0
     }
 
     /// The state of reading from the broker.
     struct Reading {
-        /// `true` while the connection reads nothing because the program has too many unread events.
+        /// `true` while the connection reads nothing because the program has too many unread events. A few bytes are
+        /// read nevertheless each time that a ping may be due, so that the connection stays alive.
         var isHeldBack = false
         /// The time at which reading began or resumed. The timeout of the broker's answers counts from this time at the
         /// earliest, because an answer cannot be seen while nothing is read.
@@ -137,7 +139,7 @@ actor MQTTConnection {
     /// Performs the second half of a pass of the event loop for this connection: performs the program's commands,
     /// writes to the socket, and handles deadlines.
     ///
-    /// - Returns: The time at which the next pass is due even if nothing happens.
+    /// - Returns: The time at which the next pass is due even if nothing happens; `nil` for no such time.
     func service(_ readiness: Poller.Readiness, now: MonotonicTime) -> MonotonicTime? {
         self.now = now
         guard !self.isFinished else { return nil }

@@ -6,8 +6,8 @@ import SystemLibrary
 ///
 /// All connections of one event loop use the same pair. The pair is empty between two uses.
 final class InboundPipe {
-    /// The largest number of bytes that are read from a connection at once. It is small because all of them become
-    /// events, and a portion of small messages must not exceed the limit of unread events.
+    /// The largest number of bytes that are read at once from a connection without TLS. It is small because all of them
+    /// become events, and a portion of small messages must not exceed the limit of unread events.
     static let portion = 4_096
     /// The size in bytes of the buffer for bytes from a connection: 16 KB, the largest size of a TLS record.
     static let capacity = 16_384

@@ -17,7 +17,7 @@ enum ReasonCode {
     }
 
     /// Returns the error for a CONNACK with a refusal. The refusal codes of MQTT 3.1.1 (1 to 5) are first translated to
-    /// the MQTT 5 codes. A temporary refusal becomes `brokerUnreachable`.
+    /// the MQTT 5 codes. A refusal after which a later attempt may succeed becomes `brokerUnreachable`.
     static func connectionRefused(_ code: Int32, version: ConnectionStateMachine.Version) -> TrackingError {
         let reason: UInt8 =
             switch (version, code) {
@@ -32,8 +32,8 @@ enum ReasonCode {
         return self.passes(reason) ? TrackingError(.brokerUnreachable, error.message, reasonCode: reason) : error
     }
 
-    /// Returns `true` for a reason code with which a broker refuses a connection temporarily, for example because it is
-    /// busy or unavailable.
+    /// Returns `true` for a reason code of a refused connection after which a later attempt may succeed, for example
+    /// because the broker was busy or unavailable.
     private static func passes(_ reason: UInt8) -> Bool {
         [0x80, 0x83, 0x88, 0x89, 0x97, 0x9C, 0x9D, 0x9F].contains(reason)
     }

@@ -13,7 +13,7 @@ final class TLSContext: @unchecked Sendable {
     /// - Parameters:
     ///   - files: The paths of the files.
     ///   - host: The name that the broker's certificate must contain.
-    /// - Throws: `tlsFailed` with the name of the file.
+    /// - Throws: `tlsFailed` with the name of the file, or with the host name, that cannot be used.
     init(_ files: MQTTConfiguration.TLS, host: String) throws(TrackingError) {
         var fault: Int32 = 0
         let pointer = godwit_tls_context(files.authorities, files.certificate, files.key, host, &fault)

@@ -3,9 +3,9 @@ import TrackingCore
 /// The times of the newest published records of a remote source, whose records are ingested over HTTP. There is one
 /// such time (a watermark) for each kind of record.
 ///
-/// Older positions and older versions of a trip are recorded but not published. An event is published if it is newer
-/// than every published event, or happened in the last week. The watermarks are stored in the log, so that they also
-/// apply after a restart.
+/// Older positions and older versions of a trip are recorded but not published. An event is published if no newer event
+/// was published, or if it happened in the last week. The watermarks are stored in the log, so that they also apply
+/// after a restart.
 struct PublishedWatermarks: Hashable, Sendable {
     /// The time of the newest position that was published; `nil` for none.
     var point: UnixTime?
@@ -38,12 +38,12 @@ struct PublishedWatermarks: Hashable, Sendable {
         Double(word).flatMap { $0.isFinite ? UnixTime($0) : nil }
     }
 
-    /// Returns `true` if an ingested record must be published live. If the record is the newest of its kind (position,
-    /// event or trip), its time becomes the watermark of that kind.
+    /// Returns `true` if an ingested record must be published live. If no newer record of its kind (position, event or
+    /// trip) was published, its time becomes the watermark of that kind.
     ///
-    /// A record from the future is never published, because every later record would be suppressed until then. A
-    /// position that ``LivePosition`` rejects, and a position or trip from before ``RecordedTime/earliest``, are not
-    /// published either.
+    /// A record whose time is more than ``LivePosition/maximumAhead`` in the future is never published, because every
+    /// later record would be suppressed until then. A position that ``LivePosition`` rejects is not published either.
+    /// Once this device's own clock is set, neither is a position or trip from before ``RecordedTime/earliest``.
     mutating func isNews(_ content: RecordDraft.Content, at time: UnixTime, now: UnixTime) -> Bool {
         guard time.since(now) <= LivePosition.maximumAhead else { return false }
         // The device's own clock must be set before a record is judged by it.
