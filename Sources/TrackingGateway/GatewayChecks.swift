@@ -9,8 +9,8 @@ struct GatewayChecks: Sendable {
     let live: LiveState?
     let history: (any HistoryStore)?
 
-    /// The time that ingested records may wait until a recorder has stored them. After this time the gateway is not
-    /// ready.
+    /// The time for which ingested records may wait without any acknowledgement by a recorder. After this time the
+    /// gateway is not ready.
     static let recorderPatience = Duration.seconds(60)
 
     var all: [HealthRoutes.Check] {
@@ -72,12 +72,12 @@ struct GatewayChecks: Sendable {
     }
 
     /// Returns the reason for which the gateway is not ready if ingested records have waited for ``recorderPatience``
-    /// or longer; otherwise `nil`. Records wait until the recorders have stored and acknowledged them.
+    /// or longer without any acknowledgement by a recorder; otherwise `nil`.
     ///
     /// - Parameters:
     ///   - count: The number of waiting records.
-    ///   - wait: The time that the oldest waiting record has waited.
-    ///   - recorders: The recorders that must acknowledge the records; empty if no recorder is known.
+    ///   - wait: The time since a recorder last acknowledged records, or since the oldest record began to wait.
+    ///   - recorders: The recorders that must acknowledge the records; empty if any recorder may do so.
     static func reason(unrecorded count: Int, wait: Duration, recorders: [ClientID]) -> String? {
         guard wait >= self.recorderPatience else { return nil }
         guard recorders.isEmpty else {

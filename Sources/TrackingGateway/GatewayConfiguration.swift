@@ -24,7 +24,7 @@ public struct GatewayConfiguration: Sendable {
     public var tiles: Tiles?
     /// The operator, whose name and logo the page of a share link shows; `nil` to show none.
     public var operatedBy: GatewayOperator?
-    /// The settings of the HTTP routes for phones.
+    /// The settings of the HTTP routes for phones, such as the paths for Overland and the keys of OwnTracks.
     package var phones = PhoneRoutes.Configuration()
     /// The default limit of the requests with one token: the largest number at once, and the number per second in the
     /// long run.
@@ -36,11 +36,11 @@ public struct GatewayConfiguration: Sendable {
     /// Each received KB of a body adds a second, up to ten times this time.
     package var patience = Duration.seconds(30)
     /// The largest number of open connections. Further connections wait to be accepted. If the system allows fewer file
-    /// descriptors, the limit is their number minus 200.
+    /// descriptors, the limit is their number minus 200, but at least 16.
     public var maximumConnections = 20_000
     /// The webhooks that receive the gateway's messages over HTTP.
     package var webhooks: [Webhook] = []
-    /// The kinds of messages that the webhooks receive.
+    /// The kinds of messages that the webhooks receive: events, trips and positions, or only some of these kinds.
     package var webhookKinds = Set(Outbox.Kind.allCases)
     /// The service that publishes ingested records; `nil` if the gateway does not ingest records.
     public var intake: Intake?
@@ -54,7 +54,7 @@ public struct GatewayConfiguration: Sendable {
     public var historyFile: String?
     /// `true` if the operator configured a history. While this history does not exist, the gateway is not ready.
     public var isHistoryConfigured = false
-    /// A function that the gateway calls with its port once it listens.
+    /// A function that the gateway calls once, with its TCP port, when it listens for HTTP.
     public var listening: @Sendable (Int) async -> Void
 
     /// The folder in which Debian's package libjs-leaflet installs its files.
@@ -96,7 +96,8 @@ public struct GatewayConfiguration: Sendable {
             failureLimit: self.failureLimit, isPublic: PageRoutes.isForEverybody)
     }
 
-    /// The limits of the gateway's network connections.
+    /// The limits of the gateway's HTTP connections: their number, their number for each client address, and the time
+    /// that clients may take.
     var connectionLimits: ConnectionLimits {
         ConnectionLimits(
             patience: self.patience, maximum: ConnectionLimits.maximum(atMost: self.maximumConnections),

@@ -2,7 +2,7 @@ package import TrackingCore
 package import TrackingRules
 
 extension GatewayDatabase {
-    /// The database migrations of all components of a gateway, in order.
+    /// The database migrations of all components of a gateway, in the order in which they are applied.
     static let migrations: [Migration] =
         AccessSchema.migrations + Quarantine.migrations + RulesSchema.migrations + Erasures.migrations
         + AuditLog.migrations

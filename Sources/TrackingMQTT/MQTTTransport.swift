@@ -58,7 +58,8 @@ public final class MQTTTransport: MessageTransport {
     }
 
     /// Connects, and reconnects after each loss, until the transport is closed or the task is cancelled. A cancellation
-    /// ends the connection without a DISCONNECT, so the broker publishes the client's will. Call this function once.
+    /// ends the connection without a DISCONNECT, so the broker publishes the client's will, unless the transport was
+    /// asked to close before. Call this function once.
     public func run() async {
         await withTaskCancellationHandler {
             await self.connection.run()

@@ -17,11 +17,12 @@ extension AssetPublisher {
     /// nor answers before. Opening a damaged log may take minutes, because its intact records are copied.
     public var isOpeningLog: Bool { self.shared.withLock { !$0.isDeciding && !$0.requests.hasEnded } }
 
-    /// Takes one fix (a position from the receiver) now, even if the current resolution asks for none. Returns when the
-    /// fix was recorded in the log. The fix is published as soon as the publisher is connected.
+    /// Requests one fix (a position from the receiver) now, even if the current resolution asks for none. Returns when
+    /// the fix has arrived. The fix is recorded even if the filters would skip it, and published as soon as the
+    /// publisher is connected.
     ///
-    /// - Throws: `inputUnreadable` when the receiver delivers no position within 20 s, `invalidConfiguration` when
-    ///   nothing is tracked, or `stopped`.
+    /// - Throws: `inputUnreadable` when the receiver delivers no position within 20 s, `invalidConfiguration` when the
+    ///   publisher is off or tracks nothing, or `stopped`.
     public func report() async throws(TrackingError) {
         _ = try await self.request { .report(request: $0) }.get()
     }

@@ -13,10 +13,10 @@ extension AssetPublisher {
     /// Sends one batch of pending records of each trackable now, and returns when the broker has acknowledged the
     /// batches. A batch that is being sent already counts as the trackable's batch.
     ///
-    /// - Returns: The number of records in the batches; 0 when no record is pending.
-    /// - Throws: `brokerUnreachable` after 10 s without a connection; the broker's reason after 20 s without an
-    ///   acknowledgement; `stopped`, also when the wait is cancelled. The records are sent nevertheless as soon as that
-    ///   is possible.
+    /// - Returns: The number of records in the acknowledged batches; 0 when no record is pending.
+    /// - Throws: `brokerUnreachable` after 10 s without a connection; after 20 s without an acknowledgement the
+    ///   broker's reason, or `refused` if it gave none; `stopped`, also when the wait is cancelled. The records are
+    ///   sent nevertheless as soon as that is possible.
     public func sendNow() async throws(TrackingError) -> Int { try await self.records(.sendNow) }
 
     /// Sends all pending records of the tracked trackables now, including those just published, and returns when all of
@@ -26,8 +26,9 @@ extension AssetPublisher {
     /// - Parameter progress: Receives the number of safe records and the total, after each batch and every 10 s.
     /// - Returns: The number of records that were sent. Records that were dropped, purged or quarantined meanwhile do
     ///   not count.
-    /// - Throws: `brokerUnreachable` after 10 s without a connection; the broker's reason after 70 s in which no record
-    ///   became safe. The records are sent nevertheless as soon as that is possible.
+    /// - Throws: `brokerUnreachable` after 10 s without a connection; after 70 s in which no record became safe the
+    ///   broker's reason, or `refused` if it gave none; `stopped`, also when the wait is cancelled. The records are
+    ///   sent nevertheless as soon as that is possible.
     public func flush(
         _ progress: @Sendable (_ done: Int, _ total: Int) async -> Void
     ) async throws(TrackingError) -> Int {

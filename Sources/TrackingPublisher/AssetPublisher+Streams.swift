@@ -48,7 +48,8 @@ extension AssetPublisher {
     /// The number of fixes that were rejected because their time is impossible.
     public var refusedFixes: Int { self.refused.load(ordering: .relaxed) }
 
-    /// The number of messages that the publisher skipped because it could not decode or publish them.
+    /// The number of received messages that the publisher could not decode, and of its own messages that it could not
+    /// publish because they are too large.
     public var badMessages: Int { self.bad.count }
 }
 

@@ -130,7 +130,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     /// it was removed since.
     public var active: TrackableID? { self.shared.withLock { $0.active } }
 
-    /// The state of a trackable; `nil` when it is not tracked.
+    /// The publishing state of a trackable (`OFFLINE`, `ONLINE` and so on); `nil` when the trackable is not tracked.
     public func state(of id: TrackableID) -> PublisherState? { self.shared.withLock { $0.states[id] } }
 
     // MARK: - Input

@@ -4,7 +4,8 @@ import TrackingCore
 /// positions, the other one has the raw positions.
 ///
 /// At most one update is in flight, that is, published and not acknowledged. Meanwhile, the newest fix that passed the
-/// filter waits. All other fixes are skipped: the next update contains them beside its own position.
+/// filter waits. All other fixes are skipped: the next update contains the newest of them, up to a limit, beside its
+/// own position.
 struct LiveLane: Sendable {
     /// The update filter, which selects the fixes that are published live.
     var filter: LocationFilter
@@ -20,8 +21,9 @@ struct LiveLane: Sendable {
     /// The time at which an update was last published, or at which the longest time without updates was last reached.
     /// The next such time without updates (silence) is counted from here.
     private var silentSince: MonotonicTime?
-    /// The largest number of skipped fixes that one update contains. It is reduced when the broker rejects an update.
-    /// Further fixes remain in the log and are sent to recorders in batches.
+    /// The largest number of skipped fixes that one update contains. It is reduced when the broker rejects an update
+    /// for its size or content, or when updates with skipped fixes are lost repeatedly. Further fixes remain in the log
+    /// and are sent to recorders in batches.
     private var passengers = SendLimit(maximum: LocationUpdate.maximumSkipped)
     /// The number of consecutive updates with skipped fixes that were lost before the broker acknowledged them.
     private var losses = 0
@@ -79,8 +81,8 @@ struct LiveLane: Sendable {
         return self.launch(update, now: now)
     }
 
-    /// Returns the last update for publishing it again unchanged, for example for new subscribers. `nil` while another
-    /// update is in flight or waits.
+    /// Returns the last update for publishing it again unchanged, for example for new subscribers. `nil` if there is
+    /// none, and while another update is in flight or a fix waits.
     mutating func again(now: MonotonicTime) -> LocationUpdate? {
         guard self.isIdle, let last = self.last else { return nil }
         self.filter.repeated(now: now)
@@ -88,7 +90,7 @@ struct LiveLane: Sendable {
     }
 
     /// Returns the last update for publishing it again after some of its positions were hidden, so that it replaces the
-    /// published one. It goes before a waiting fix. `nil` while another update is in flight.
+    /// published one. It goes before a waiting fix. `nil` if there is none, and while another update is in flight.
     mutating func replaced(now: MonotonicTime) -> LocationUpdate? {
         guard self.inFlight == nil, let last = self.last else { return nil }
         if self.waiting?.seq == last.location.seq { self.waiting = nil }
@@ -123,8 +125,9 @@ struct LiveLane: Sendable {
         return hiding
     }
 
-    /// Handles that no update was published for the longest allowed time: the newest skipped fix now waits to be
-    /// published. If no skipped fix can be used, the time without updates begins anew.
+    /// Handles that no update was published for the longest allowed time. The newest skipped fix now waits to be
+    /// published, if it is newer than the last published position. In any case, the time without updates is counted
+    /// anew.
     ///
     /// - Parameter wallClock: The device's clock; `nil` when it is not set. A fix whose time is ahead of this clock is
     ///   not used.
@@ -153,8 +156,8 @@ struct LiveLane: Sendable {
         self.waiting = newest
     }
 
-    /// Returns the index of the newest skipped fix that is not ahead of the device's clock. `nil` if there is none, or
-    /// if the waiting or last published fix is newer.
+    /// Returns the index of the newest skipped fix that may be shown live and is not ahead of the device's clock. `nil`
+    /// if there is none, or if the waiting or last published fix is not older.
     private func newestKeptBack(wallClock: UnixTime?) -> Int? {
         let shown = self.waiting ?? self.last?.location
         let places = self.skipped.indices.filter { place in

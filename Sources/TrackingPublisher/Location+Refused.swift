@@ -3,7 +3,8 @@ import TrackingCore
 extension Location {
     /// The fix without the members that readers would reject, and the reason if a member was removed.
     ///
-    /// The removed members are the free-form `extra` and an invalid trip id.
+    /// The removed members are the free-form `extra` and an invalid trip id. A fix that had an `extra` or a trip id
+    /// also loses its record number, because the trackable gives it another one.
     var withoutRefusedMembers: (fix: Location, refusal: TrackingError?) {
         guard self.extra != nil || self.tripID != nil else { return (self, nil) }
         var fix = self

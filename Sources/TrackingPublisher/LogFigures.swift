@@ -22,9 +22,11 @@ public struct LogFigures: Hashable, Sendable {
 
 /// The publisher's progress of sending positions and records to the broker since the program started.
 public struct SendingFigures: Hashable, Sendable {
-    /// The time at which the publisher last published a position or a batch of records, by the device's clock.
+    /// The time at which the publisher last published a position or a batch of records, by the device's clock; `nil` if
+    /// it published none.
     public var lastAttempt: UnixTime?
-    /// The time at which the broker last acknowledged a position or a batch of records, by the device's clock.
+    /// The time at which the broker last acknowledged a position or a batch of records, by the device's clock; `nil` if
+    /// it acknowledged none.
     public var lastAcknowledged: UnixTime?
     /// The reason why the broker rejects a trackable's messages, by trackable. It is empty if the broker rejects none.
     public var refusals: [TrackableID: TrackingError]

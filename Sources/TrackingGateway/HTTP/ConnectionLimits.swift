@@ -21,7 +21,8 @@ struct ConnectionLimits {
     /// The largest number of connections from one client address; `nil` for no limit.
     var peerLimit: Int? { self.isBehindProxy ? nil : max(1, self.maximum / Self.share) }
 
-    /// Returns the largest number of connections for which this program has file descriptors, at most `maximum`.
+    /// Returns the largest number of connections that this program's file descriptors allow: their number minus 200,
+    /// but at least 16 and at most `maximum`.
     static func maximum(atMost maximum: Int) -> Int {
         DescriptorLimit.connections(within: DescriptorLimit.current, atMost: maximum)
     }

@@ -5,11 +5,11 @@ import TrackingCore
 
 /// The HTTP answer to a request that cannot be served: a problem detail in JSON (RFC 9457).
 package struct Problem: HTTPResponseError, Hashable, Sendable {
-    /// The HTTP status of the answer.
+    /// The HTTP status of the answer to the rejected request.
     package var status: HTTPResponse.Status
-    /// The text for people, with cause and remedy; `nil` if the status explains itself.
+    /// The text for people in the answer, with cause and remedy; `nil` if the status explains itself.
     package var detail: String?
-    /// Additional header fields of the answer.
+    /// The additional header fields of the HTTP answer, such as `Allow` or `Retry-After`.
     package var headers: HTTPFields
 
     /// Creates the HTTP answer to a request that cannot be served, from a status, a text for people and additional

@@ -2,8 +2,8 @@ package import TrackingCore
 import TrackingPublisher
 
 extension Intake {
-    /// The longest time that the gateway waits until 10,000 records of a phone's request are durable. A request rarely
-    /// has more. Phone apps give up after 30 s or more.
+    /// The longest time that the gateway waits until 10,000 records of a phone's request are durable. The time applies
+    /// to each further part of 10,000 records again. Phone apps give up after 30 s or more.
     package static let patience = Duration.seconds(20)
 
     /// Makes the records of a phone's request durable, in parts of 10,000 records. Each part may take ``patience``.

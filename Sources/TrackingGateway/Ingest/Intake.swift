@@ -24,7 +24,7 @@ public final class Intake: Service {
     let commands: PhoneCommandDesk?
     private let connection = Mutex(false)
     private let logger: Logger
-    /// The number of accepted records that are not durable yet: not yet published, or not yet stored by the recorders.
+    /// The number of records whose senders wait now until they are durable: published, and stored by the recorders.
     private let underWay = Mutex(0)
 
     /// The largest number of records that are being made durable at once. A batch that would exceed this number is
@@ -66,7 +66,7 @@ public final class Intake: Service {
         self.logger = logger
     }
 
-    /// Publishes records until a graceful shutdown or cancellation. Call it once.
+    /// Publishes ingested records until a graceful shutdown or cancellation. Call this function once.
     ///
     /// - Throws: `takenOver` when another program uses the client id; `spoolFailed` when the log cannot be opened.
     public func run() async throws {

@@ -20,8 +20,8 @@ package struct OverlandPaths: Hashable, Sendable {
 
     /// Adds a path for Overland's requests, unless it was added before.
     ///
-    /// - Throws: `invalidConfiguration` if the path has characters that are not allowed, or is one of the gateway's
-    ///   own.
+    /// - Throws: `invalidConfiguration` if the path does not begin with `/`, does not have 2 to 200 characters, has
+    ///   characters that are not allowed, or collides with the gateway's own paths.
     package mutating func add(_ path: String) throws(TrackingError) {
         guard path.hasPrefix("/"), (2...200).contains(path.utf8.count), path.utf8.allSatisfy(Self.isPlain) else {
             throw TrackingError(

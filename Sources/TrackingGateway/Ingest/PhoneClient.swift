@@ -27,9 +27,9 @@ package enum PhoneClient: Hashable, Sendable {
 
 /// The HTTP answer to a phone's request.
 package struct PhoneAnswer: Hashable, Sendable {
-    /// The HTTP status of the answer.
+    /// The HTTP status of the answer to a phone's request.
     package let status: Int
-    /// The body of the answer, always JSON.
+    /// The body of the answer to a phone's request, always JSON.
     package let body: JSONValue
 
     /// Returns the answer to a phone's request that was accepted. Its records are durable, and its invalid pieces are

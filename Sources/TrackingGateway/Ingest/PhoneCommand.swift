@@ -56,7 +56,7 @@ enum OwnTracksSettings {
     /// Returns the OwnTracks message `cmd` that changes settings.
     ///
     /// - Parameter arguments: The new values, by the name of the setting.
-    /// - Throws: `CommandFailure` for an unknown setting or an invalid value.
+    /// - Throws: `CommandFailure` for an unknown setting or an invalid value, or if no setting is given.
     static func message(_ arguments: [String: JSONValue]) throws(CommandFailure) -> JSONValue {
         guard !arguments.isEmpty else {
             throw CommandFailure(.invalidArguments, "the command CONFIGURE names no setting. Name at least one")
@@ -133,7 +133,7 @@ enum OverlandSettings {
     /// Returns the member `set` of an answer to Overland that changes settings.
     ///
     /// - Parameter arguments: The new values, by the name of the setting.
-    /// - Throws: `CommandFailure` for an unknown setting or an invalid value.
+    /// - Throws: `CommandFailure` for an unknown setting or an invalid value, or if no setting is given.
     static func set(_ arguments: [String: JSONValue]) throws(CommandFailure) -> [String: JSONValue] {
         guard !arguments.isEmpty else {
             throw CommandFailure(.invalidArguments, "the command CONFIGURE names no setting. Name at least one")

@@ -10,7 +10,7 @@ final class PhoneCommandDesk: Sendable {
     private let answer: @Sendable (CommandAnswer, ReceivedCommand) -> Void
     private let clock = DeviceClock()
 
-    /// Creates a desk on which no command waits.
+    /// Creates a desk that passes commands to phones. No command waits yet.
     ///
     /// - Parameter answer: Publishes the answer to a command.
     init(answer: @escaping @Sendable (CommandAnswer, ReceivedCommand) -> Void) { self.answer = answer }

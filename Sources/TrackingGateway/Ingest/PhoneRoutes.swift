@@ -17,7 +17,8 @@ package struct PhoneRoutes: Sendable {
     /// parameters are the caller and the phone's own trackable.
     package typealias Friends = @Sendable (Caller, TrackableID) async -> [JSONValue]
 
-    /// The settings of the HTTP routes for phones.
+    /// The settings of the HTTP routes for phones: the paths for Overland, the keys of OwnTracks, and the broker's
+    /// address.
     package struct Configuration: Sendable {
         /// The paths that accept Overland's requests.
         package var overlandPaths = OverlandPaths()
@@ -27,7 +28,8 @@ package struct PhoneRoutes: Sendable {
         /// that asks for its access gets this address in the gateway's answer; `nil` omits it.
         package var broker: String?
 
-        /// Creates the default settings.
+        /// Creates the default settings of the routes for phones: the path `/overland`, no keys, and no broker's
+        /// address.
         package init() {}
     }
 

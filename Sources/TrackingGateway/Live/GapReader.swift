@@ -30,7 +30,7 @@ struct GapReader {
     private var left = GapReader.maximumRecords
     private var isOver = false
 
-    /// Creates a reader that has read nothing.
+    /// Creates a reader of the positions and events that the client of one live stream missed. It has read nothing yet.
     ///
     /// - Parameters:
     ///   - since: The time at which the stream was interrupted.

@@ -26,7 +26,7 @@ package final class LiveHub: Service {
         var isFinished = false
     }
 
-    /// The interval of heartbeats in a live stream.
+    /// The time between two heartbeats in a live stream: 15 s.
     package static let heartbeat = Duration.seconds(15)
     /// The largest number of open live streams.
     package static let maximumStreams = 20_000
@@ -183,7 +183,7 @@ package final class LiveHub: Service {
         }
     }
 
-    /// The longest time that ``settled()`` waits for the subscriber.
+    /// The longest time that ``settled()`` waits until the subscriber receives everything that is published: 10 s.
     private static let patience = Duration.seconds(10)
 
     /// Waits until the subscriber receives everything that is published. Then it waits one more second, so that a
@@ -197,7 +197,7 @@ package final class LiveHub: Service {
         return (try? await Task.sleep(for: Self.recorderLag)) != nil
     }
 
-    /// The time after which a recorder is assumed to have stored an update.
+    /// The time after which a recorder is assumed to have stored an update: 1 s.
     private static let recorderLag = Duration.seconds(1)
 
     /// The number of trackables whose current state the hub has in memory.
@@ -223,7 +223,8 @@ package final class LiveHub: Service {
         self.shared.withLock { shared in shared.streams.values.reduce(into: []) { $0.insert($1.caller) } }
     }
 
-    /// Ends the live streams of a caller whose token or share link is no longer valid, or whose access has changed.
+    /// Ends the live streams of a caller whose token, share link or session is no longer valid, or who may read other
+    /// trackables than before.
     package func end(_ caller: Caller, as ending: LiveStream.Ending = .expired) {
         let streams = self.shared.withLock { shared in
             shared.deadlineChanges += 1

@@ -11,7 +11,7 @@ package final class LiveStream: Sendable {
         case closed
         /// The client reads too slowly: its waiting updates exceeded their limits.
         case tooSlow = "too-slow"
-        /// The caller's token or share link is no longer valid.
+        /// The caller's token, share link or session is no longer valid.
         case expired
         /// The caller may read other trackables than before. A client that connects again receives their data.
         case changed

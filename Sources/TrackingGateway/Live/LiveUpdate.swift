@@ -28,8 +28,9 @@ package struct LiveUpdate: Sendable, Hashable {
     /// The position of an update of kind `position`, without the earlier points that its message also contains. `nil`
     /// if the update clears the position, and for other kinds.
     package let location: Location?
-    /// `true` if the update describes the past. A position is late if a newer one was received before, and an event if
-    /// it happened long before it was received. A late update never changes the current state.
+    /// `true` if the update does not describe the present. A position is late if a newer one was received before, an
+    /// event if it happened long before it was received, and a trip if it was received in a batch of records for the
+    /// history. A late update never changes the current state.
     package let isLate: Bool
     /// The update encoded as a server-sent event.
     package let frame: ByteBuffer

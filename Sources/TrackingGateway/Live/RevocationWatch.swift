@@ -4,8 +4,8 @@ import TrackingCore
 import TrackingRules
 import TrackingRuntime
 
-/// Ends the live streams of callers whose token or share link was revoked or has expired, or who may read other
-/// trackables than before because a group has changed.
+/// Ends the live streams of callers whose token or share link was revoked or has expired, whose session has ended, or
+/// who may read other trackables than before because a group has changed.
 ///
 /// The service checks the permissions of all callers with an open stream. It does so after each commit to the gateway's
 /// database, after a stream was opened, and when a permission expires.

@@ -83,7 +83,7 @@ public struct TileURL: Hashable, Sendable {
     /// All placeholders that the path of a tile server's address may have. The map page replaces them by values.
     private static let blanks = Self.places + ["{r}"]
 
-    /// The attribution that OpenStreetMap requires.
+    /// The attribution that OpenStreetMap requires below its map, as HTML.
     private static let openStreetMap =
         #"© <a href="https://www.openstreetmap.org/copyright">OpenStreetMap</a> contributors"#
 }

@@ -4,13 +4,14 @@ import TrackingCore
 package import TrackingRules
 import TrackingRuntime
 
-/// The HTTP route from which the page of a share link learns what the link shows, and why a link is over.
+/// The HTTP route `GET /map/link`. The page of a share link reads from it the state of the link and the trackable that
+/// the link shows.
 package struct ShareRoutes: Sendable {
     private let authenticator: Authenticator
     private let names: RuleStore
     private let clock = DeviceClock()
 
-    /// Creates the routes for the page of share links.
+    /// Creates the route for the page of share links.
     ///
     /// - Parameters:
     ///   - authenticator: The check of the link's secret.
@@ -20,7 +21,7 @@ package struct ShareRoutes: Sendable {
         self.names = names
     }
 
-    /// Adds `GET /map/link`.
+    /// Adds the route `GET /map/link` to a router.
     package func add(to router: Router<GatewayRequestContext>) {
         router.get("map/link") { request, context in try await self.link(request, context) }
     }

@@ -5,7 +5,7 @@ import NIOCore
 import TrackingCore
 import TrackingStore
 
-/// The API routes of last positions.
+/// The API routes that answer with the last positions of trackables.
 extension APIRoutes {
     /// The largest number of positions in one answer.
     static let maximumPositions = 10_000

@@ -15,7 +15,7 @@ package struct APIRoutes: Sendable {
     let access: AccessStore
     let clock = DeviceClock()
 
-    /// Creates the routes of the API.
+    /// Creates the API routes of one gateway, with which other programs read recorded data and the live state.
     ///
     /// - Parameters:
     ///   - history: The history; `nil` if there is none.
@@ -78,10 +78,11 @@ package struct APIRoutes: Sendable {
         return history
     }
 
-    /// Checks that a caller's token or share link is still valid while a long answer is written. If the database cannot
-    /// be read, the answer continues.
+    /// Checks, while a long answer is written, that a caller's token, share link or session is still valid, and that
+    /// the caller may still read all trackables that it could read before. If the database cannot be read, the answer
+    /// continues.
     ///
-    /// - Throws: `Problem` (401) if it was revoked or has expired.
+    /// - Throws: `Problem` (401) if the caller has lost its access or a part of it.
     func checkStillHolds(_ caller: Caller) async throws(Problem) {
         guard (try? await self.access.stillHolds(caller, now: self.clock.moment.wall)) == false else { return }
         throw .unauthorized

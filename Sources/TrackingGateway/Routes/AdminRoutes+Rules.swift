@@ -3,7 +3,7 @@ import HummingbirdCore
 import TrackingCore
 import TrackingRules
 
-/// The routes that change fences, rules and labels.
+/// The HTTP routes with which administrators change fences, rules and labels.
 extension AdminRoutes {
     /// Adds or replaces a fence. The request's body has the form in which `GET` returns a fence, or is any GeoJSON that
     /// `godwit fence add` reads.
@@ -17,7 +17,7 @@ extension AdminRoutes {
         return try self.answer(outcome, of: "fence", fence.feature.json, "application/geo+json")
     }
 
-    /// Removes a fence. Answers 409 if a rule uses the fence.
+    /// Removes the fence that the request's path names. Answers 409 if a rule uses the fence, and 404 if there is none.
     func deleteFence(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let administrator = try self.administrator(request, context)
         let name = try context.name("name", of: "fence")
@@ -43,7 +43,7 @@ extension AdminRoutes {
         return try self.answer(outcome, of: "rule", rule.described.json)
     }
 
-    /// Removes a rule.
+    /// Removes the rule that the request's path names. Answers 404 if there is none.
     func deleteRule(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let administrator = try self.administrator(request, context)
         let name = try context.name("name", of: "rule")
@@ -59,7 +59,8 @@ extension AdminRoutes {
     /// The largest number of bytes of a label as JSON: 32 groups of 128 bytes that may be escaped, and the rest.
     private static let labelBytes = 32_768
 
-    /// Replaces the name, the icon and the groups of a trackable.
+    /// Replaces the name, the icon and the groups of a known trackable by those in the request's body, and answers with
+    /// them.
     func putLabel(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let administrator = try self.administrator(request, context)
         let json = try await self.json(request, context, upTo: Self.labelBytes)
@@ -68,7 +69,7 @@ extension AdminRoutes {
         }
     }
 
-    /// Removes the name, the icon and the groups of a trackable.
+    /// Removes the name, the icon and the groups of a trackable. Answers 404 if it has none of them.
     func deleteLabel(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let administrator = try self.administrator(request, context)
         let id = try context.readableTrackable()

@@ -6,7 +6,7 @@ import TrackingCore
 import TrackingHistory
 import TrackingRuntime
 
-/// The routes of share links.
+/// The HTTP routes with which administrators list, create and revoke share links.
 extension AdminRoutes {
     /// Answers with a page of the share links, of all trackables or of the one in the query, the newest first.
     func shares(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
@@ -47,7 +47,8 @@ extension AdminRoutes {
         return .json(.object(members), status: .created)
     }
 
-    /// Revokes a share link.
+    /// Revokes the share link with the number in the request's path. Answers 404 if there is no such link, or if it was
+    /// revoked before.
     func deleteShare(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let administrator = try self.administrator(request, context)
         guard let number = context.parameters.get("number").flatMap({ Int64($0) }) else {

@@ -40,7 +40,7 @@ package struct AdminRoutes: Sendable {
         self.commands = commands
     }
 
-    /// Adds the routes to a router.
+    /// Adds the routes for administrators to a router.
     package func add(to router: Router<GatewayRequestContext>) {
         let api = router.group("api/v1")
         api.put("fences/:name") { request, context in try await self.putFence(request, context) }
@@ -94,7 +94,8 @@ package struct AdminRoutes: Sendable {
 
     /// Returns the JSON body of a request.
     ///
-    /// - Parameter limit: The largest number of bytes. A smaller limit of the caller's token applies too.
+    /// - Parameter limit: The largest number of bytes. A smaller limit of the caller's token or of the gateway applies
+    ///   too.
     /// - Throws: `Problem`: 413 for a larger body, 400 for a body that is not JSON.
     func json(_ request: Request, _ context: GatewayRequestContext, upTo limit: Int) async throws -> JSONValue {
         let body = try await request.body(upTo: min(limit, context.maxUploadSize), context)

@@ -12,7 +12,7 @@ package struct HealthRoutes: Sendable {
         let name: String
         let reason: @Sendable () async -> String?
 
-        /// The time limit of a check. A check without an answer in this time counts as failed.
+        /// The time limit of one check of `/readyz`: 5 s. A check without an answer in this time counts as failed.
         private static let patience = Duration.seconds(5)
 
         /// Creates a check of one condition for the program to be ready.

@@ -20,7 +20,7 @@ public struct TripDetector: Sendable {
         /// The minimum duration of a stop, > 0.
         public var stopDuration: Duration = .seconds(180)
         /// The longest time without points across which the trackable's path counts as known, > 0. Trips and stops end
-        /// at a longer one, unless the trackable did not move.
+        /// at a longer one, unless the next point is within ``stopRadius`` of the last point.
         public var maximumGap: Duration = .seconds(600)
         /// The greatest accuracy radius in metres of a point that is not ignored, > 0.
         public var maximumAccuracy: Meters = 200
@@ -42,8 +42,8 @@ public struct TripDetector: Sendable {
     }
 
     private enum State: Sendable {
-        /// There is no current trip or stop: no point was appended since the beginning, or since a long time without
-        /// points. Can transition to: `moving`.
+        /// There is no current trip or stop: no point was appended since the beginning, since a gap, or since the
+        /// history was ended. Can transition to: `moving`.
         case unknown
         /// A trip is in progress, because the trackable has not stayed in one place for the duration of a stop. Can
         /// transition to: `stopped`, `unknown`.

@@ -1,6 +1,6 @@
 public import TrackingCore
 
-/// Lists the trips and stops of a history. Recorded trips are those that a publisher began and ended. In the time
+/// Lists the trips and stops of a history. Recorded trips are those that a publisher recorded as trips. In the time
 /// between them, trips and stops are detected in the points.
 ///
 /// Append the points between ``from`` and ``to`` in order of time. Each call returns the trips and stops that have
@@ -15,7 +15,7 @@ public struct TripListing: Sendable {
         case found(TripDetector.Finding)
     }
 
-    /// A recorded trip that has begun before the point that was appended last, and has not ended.
+    /// A recorded trip that is in progress at the time of the point that was appended last.
     private struct Open: Sendable {
         let trip: Trip
         /// The distance and the speeds of the points that were appended during the trip so far; `nil` before the first
@@ -52,7 +52,7 @@ public struct TripListing: Sendable {
     private var open: [Open] = []
     private var detector: TripDetector
 
-    /// Makes a listing of a requested time, before any point is appended.
+    /// Makes a listing of the trips and stops in a requested time. No point is appended yet.
     ///
     /// - Parameters:
     ///   - recorded: The recorded trips that overlap the requested time, in any order.

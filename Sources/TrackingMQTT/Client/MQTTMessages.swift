@@ -2,7 +2,8 @@ import CMosquitto
 package import TrackingCore
 
 /// The messages of one subscription of an ``MQTTClient``. Only one task may read them. The sequence ends when the
-/// client ends. It throws when the broker refuses to restore the subscription after a lost connection.
+/// subscription or the client ends, or when the task is cancelled. It throws when the broker refuses to restore the
+/// subscription after a lost connection.
 package struct MQTTMessages: AsyncSequence, Sendable {
     /// An iterator over the messages of a subscription. Each message is returned by one iterator only.
     package struct AsyncIterator: AsyncIteratorProtocol {

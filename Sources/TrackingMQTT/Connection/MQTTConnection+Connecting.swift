@@ -71,8 +71,9 @@ extension MQTTConnection {
 
     // MARK: - The end of a handle
 
-    /// Handles the end of the connection or of the attempt to connect. `result` contains the reason. If the socket
-    /// could not be connected, the attempt continues with the host's next IP address, if there is one.
+    /// Handles the end of the connection or of the attempt to connect. `result` contains the reason. If the attempt
+    /// failed before MQTT began (at the socket or in the TLS handshake), it continues with the host's next IP address,
+    /// if there is one.
     func handleEnded(_ result: MosquittoResult) {
         guard let link = self.link else { return }
         let acceptance = self.sink.acceptance

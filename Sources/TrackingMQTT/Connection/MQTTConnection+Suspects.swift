@@ -26,8 +26,9 @@ extension MQTTConnection {
             && filters.contains { self.sink.suspects.verdict(on: $0, now: self.now) == .sendAlone }
     }
 
-    /// Returns the reason for which the client does not send this filter to the broker: MQTT forbids it, or the broker
-    /// closed the connection three times after it. `nil` for a filter that may be sent.
+    /// Returns the reason for which the client does not send this filter to the broker now: MQTT forbids it, or the
+    /// broker closed the connection three times in a row after it, so that the filter is not used for a while. `nil`
+    /// for a filter that may be sent.
     func refusal(ofFilter filter: String) -> TrackingError? {
         guard MosquittoHandle.isValid(filter: filter) else {
             return TrackingError(

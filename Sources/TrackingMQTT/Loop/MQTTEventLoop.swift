@@ -97,13 +97,14 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
         precondition(self.isOnThread, "this runs on the thread of its event loop alone")
     }
 
-    /// Runs `body` on the loop's thread in one of the next passes.
+    /// Runs `body` on the loop's thread, in the present pass or a later one. The function may be called from any
+    /// thread.
     func call(_ body: @escaping @Sendable () -> Void) {
         self.post { $0.work.append(.call(body)) }
     }
 
-    /// Schedules the connection with this key, the number that `attach` returned, for the next pass. The function may
-    /// be called from any thread.
+    /// Schedules the connection with this key, the number that `attach` returned, for the present or the next pass. The
+    /// function may be called from any thread.
     func wake(_ key: Int) {
         self.post { $0.keys.append(key) }
     }

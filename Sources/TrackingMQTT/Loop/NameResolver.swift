@@ -16,7 +16,8 @@ enum NameResolver {
     typealias Completion = @Sendable (Result<PreparedEndpoint, TrackingError>) -> Void
 
     /// Looks up an endpoint's host name and reads its certificate files, and passes the result to `completion`. The
-    /// closure is called at once if neither is needed, otherwise on another thread.
+    /// closure is called at once if neither is needed, or with an error if no thread can be started; otherwise on
+    /// another thread.
     static func prepare(_ endpoint: MQTTEndpoint, _ tls: MQTTConfiguration.TLS, completion: @escaping Completion) {
         if !endpoint.isTLS, NumericAddress.isNumeric(endpoint.host) {
             return completion(.success(PreparedEndpoint(addresses: [endpoint.host], tls: nil)))

@@ -13,7 +13,8 @@ enum SmallFile {
         return count < 0 ? nil : Array(buffer[..<count])
     }
 
-    /// Returns the first line of a file, without its line end; `nil` when the file cannot be read.
+    /// Returns the first line of a file, at most 256 bytes and without its line end; `nil` when the file cannot be
+    /// read.
     static func text(_ path: String) -> String? {
         Self.read(path).map { String(decoding: $0.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self) }
     }

@@ -40,8 +40,8 @@ struct IntakeObstacles: Sendable {
             return TrackingError(
                 .notAcknowledged,
                 """
-                the recorder \(missing.joined(separator: ", ")) has not acknowledged \(count) records. \
-                Start that recorder.
+                \(count) records are not safe yet: the recorder \(missing.joined(separator: ", ")) has not \
+                acknowledged all of them. Start that recorder.
                 """)
         }
         guard self.isRecorderExpected, self.spool.unsent == 0 else {

@@ -161,7 +161,8 @@ struct IntakeQueue: Sendable {
         return done
     }
 
-    /// Ends the round because the log could not be read or written. The records of the round will not be published.
+    /// Ends the round because the log could not be read or written. The records of the round that are not written yet
+    /// will not be published.
     ///
     /// - Returns: The requests of the round, whose senders must get an error.
     mutating func failed() -> [UInt64] {
@@ -186,7 +187,8 @@ struct IntakeQueue: Sendable {
         return .written
     }
 
-    /// The numbers of all requests whose senders have no answer yet.
+    /// The numbers of all requests that the queue still processes. Their senders have no answer yet, except those whose
+    /// waiting time ended during the round.
     var requests: [UInt64] {
         (self.arrived + self.underWay).map(\.request) + self.waiting.map(\.receipt.request)
     }

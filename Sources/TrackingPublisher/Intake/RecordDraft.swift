@@ -37,7 +37,8 @@ public struct RecordDraft: Hashable, Sendable {
         self.isKnownByDigest = isKnownByDigest
     }
 
-    /// The time of the point or event. For a trip, the time of this version: its end or its last position.
+    /// The time of the point or event. For a version of a trip, the time of its end, otherwise that of its last
+    /// position, otherwise that of its start.
     public var time: UnixTime {
         switch self.content {
         case .point(let location): location.time
