@@ -1,7 +1,8 @@
 public import ServiceLifecycle
 package import TrackingRules
 
-/// The settings of a gateway, which do not change while it runs.
+/// The settings of a gateway, such as its address, its database, its limits, its map tiles and its webhooks. They do
+/// not change while the gateway runs.
 public struct GatewayConfiguration: Sendable {
     /// The IP address or host name on which the gateway listens for HTTP.
     public var host: String
@@ -38,7 +39,7 @@ public struct GatewayConfiguration: Sendable {
     /// The largest number of open connections. Further connections wait to be accepted. If the system allows fewer file
     /// descriptors, the limit is their number minus 200, but at least 16.
     public var maximumConnections = 20_000
-    /// The webhooks that receive the gateway's messages over HTTP.
+    /// The webhooks: the HTTP addresses to which the gateway posts messages about events, trips and positions.
     package var webhooks: [Webhook] = []
     /// The kinds of messages that the webhooks receive: events, trips and positions, or only some of these kinds.
     package var webhookKinds = Set(Outbox.Kind.allCases)
@@ -60,7 +61,7 @@ public struct GatewayConfiguration: Sendable {
     /// The folder in which Debian's package libjs-leaflet installs its files.
     public static let debianLeaflet = "/usr/share/javascript/leaflet"
 
-    /// The source of the tiles of the map.
+    /// The source of the map tiles: a tile server or a file.
     public enum Tiles: Hashable, Sendable {
         /// A tile server, from which browsers load the tiles themselves.
         case server(TileURL)

@@ -78,7 +78,7 @@ struct PublisherStreams: Sendable {
 }
 
 extension TrackingError {
-    /// The error for a request to a publisher that has ended.
+    /// The error (`stopped`) with which a request to a publisher that has ended fails.
     static var publisherEnded: TrackingError {
         TrackingError(.stopped, "cannot carry out the request: the publisher has ended. Make a new one.")
     }

@@ -2,9 +2,10 @@ public import TrackingCore
 
 /// The contents of the device's log of records, and the publisher's progress of sending records to the broker.
 public struct LogFigures: Hashable, Sendable {
-    /// The amount of unacknowledged records of each trackable. Trackables that are no longer tracked are included.
+    /// The unacknowledged records of each trackable: their numbers by kind, their size and their age. Trackables that
+    /// are no longer tracked are included.
     public var trackables: [TrackableID: SpoolAmount] = [:]
-    /// The amount of unacknowledged records of all trackables together.
+    /// The unacknowledged records of all trackables together: their numbers by kind, their size and their age.
     public var total = SpoolAmount()
     /// The number of records that were removed because the log exceeded its limits, since the log was created.
     public var dropped = 0
@@ -16,7 +17,7 @@ public struct LogFigures: Hashable, Sendable {
     /// unknown.
     public var failure: TrackingError?
 
-    /// Makes the figures of an empty log.
+    /// Makes the figures of an empty log from which nothing was sent.
     public init() {}
 }
 

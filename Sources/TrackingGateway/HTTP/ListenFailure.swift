@@ -2,7 +2,7 @@ import SystemLibrary
 import NIOCore
 import TrackingCore
 
-/// The error for an address on which a server cannot listen.
+/// Replaces the error of a server that cannot listen on its address by an error that names the address.
 enum ListenFailure {
     /// Runs a server. If the server cannot listen on its address, replaces its error by one that names the address.
     ///

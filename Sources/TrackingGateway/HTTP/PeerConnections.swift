@@ -19,7 +19,7 @@ struct PeerConnections: Sendable {
         return true
     }
 
-    /// Removes one connection of a client address from the count.
+    /// Removes a connection that has closed from the count of its client address.
     mutating func closed(by peer: String) {
         guard let count = self.counts[peer] else { return }
         self.counts[peer] = count > 1 ? count - 1 : nil

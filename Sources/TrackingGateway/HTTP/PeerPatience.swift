@@ -109,7 +109,7 @@ final class PeerPatience: ChannelInboundHandler, RemovableChannelHandler {
 /// times the basic time. A large request over a slow connection therefore succeeds, and one that arrives byte by byte
 /// fails.
 struct RequestPace {
-    /// The basic time for every request to arrive.
+    /// The basic time within which a request must arrive, before the seconds for its received body are added.
     let limit: TimeAmount
     /// The time at which the header of the request was complete.
     let begun: NIODeadline

@@ -2,7 +2,7 @@ package import TrackingCore
 
 /// A limit of requests: the number at once (burst), and the number per second in the long run.
 package struct RateLimit: Hashable, Sendable {
-    /// The largest number of requests at once, ≥ 1.
+    /// The largest number of requests that one caller may send at once, ≥ 1.
     package var burst: Double
     /// The number of requests per second in the long run, > 0.
     package var perSecond: Double
@@ -26,7 +26,7 @@ package struct TokenBucket: Hashable, Sendable {
     private var level: Double
     private var updated: MonotonicTime
 
-    /// Creates a full bucket of permits.
+    /// Creates a bucket for one caller that has all permits of its limit.
     package init(_ limit: RateLimit, now: MonotonicTime) {
         self.limit = limit
         self.level = limit.burst
@@ -75,7 +75,7 @@ package struct RateLimiter<Key: Hashable & Sendable>: Sendable {
         self.capacity = capacity
     }
 
-    /// The number of keys that the limiter remembers.
+    /// The number of keys with recent requests that the rate limiter remembers.
     package var count: Int { self.buckets.count }
 
     /// Takes a permit for one request with a key.

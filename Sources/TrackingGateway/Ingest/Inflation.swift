@@ -4,7 +4,7 @@ private import CZlib
 enum Inflation {
     /// The reason for which the body of a request cannot be decompressed.
     enum Failure: Error, Hashable {
-        /// The decompressed content exceeds the limit.
+        /// The decompressed content of the body exceeds the largest permitted number of bytes.
         case tooLarge
         /// The compressed data is damaged, incomplete or in another format.
         case damaged

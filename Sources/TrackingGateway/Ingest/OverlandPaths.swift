@@ -15,7 +15,7 @@ package struct OverlandPaths: Hashable, Sendable {
         "fences", "live", "openapi.json", "positions", "quarantine", "rules", "shares", "trackables",
     ]
 
-    /// Creates the paths with `/overland` only.
+    /// Creates the list of the paths for Overland. It contains only `/overland` at first.
     package init() {}
 
     /// Adds a path for Overland's requests, unless it was added before.

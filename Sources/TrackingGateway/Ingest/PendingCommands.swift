@@ -4,9 +4,9 @@ import TrackingPublisher
 /// The commands that wait for the next HTTP requests of phones. Their number is limited. ``PhoneCommandDesk`` performs
 /// the input and output.
 struct PendingCommands: Sendable {
-    /// The largest number of commands that wait for the phone of one trackable.
+    /// The largest number of commands that wait for the phone of one trackable: 16.
     static let maximum = 16
-    /// The largest number of commands that wait for all phones.
+    /// The largest number of commands that wait for all phones together: 1,000.
     static let maximumInAll = 1000
 
     /// The result of handing over the waiting commands of a phone: the contents for the HTTP answer to the phone's app,
@@ -20,7 +20,7 @@ struct PendingCommands: Sendable {
         var answers: [Answer] = []
     }
 
-    /// The answer to a command, together with the command.
+    /// An answer to publish to the sender of a command, together with that command.
     struct Answer: Equatable, Sendable {
         let answer: CommandAnswer
         let command: ReceivedCommand

@@ -18,7 +18,7 @@ package enum PhoneClient: Hashable, Sendable {
         self = root?["_type"] != nil ? .ownTracks : .other
     }
 
-    /// Identifies the program by the header `User-Agent` only.
+    /// Identifies the program that sent a phone's HTTP request by the header `User-Agent` only.
     init(userAgent: String?) {
         let name = userAgent?.lowercased() ?? ""
         self = name.hasPrefix("overland/") ? .overland : name.contains("owntracks") ? .ownTracks : .other

@@ -5,7 +5,7 @@ import TrackingCore
 
 /// A phone's HTTP request before its records are decoded: the body, the program that sent it, and the trackable.
 struct PhoneRequest {
-    /// The body of the request, decompressed.
+    /// The body of the phone's HTTP request, after decompression.
     let body: [UInt8]
     /// The program that sent the request, such as OwnTracks.
     let client: PhoneClient

@@ -20,9 +20,9 @@ package struct PhoneRoutes: Sendable {
     /// The settings of the HTTP routes for phones: the paths for Overland, the keys of OwnTracks, and the broker's
     /// address.
     package struct Configuration: Sendable {
-        /// The paths that accept Overland's requests.
+        /// The HTTP paths on which the gateway accepts the requests of the app Overland.
         package var overlandPaths = OverlandPaths()
-        /// The keys of encrypted OwnTracks messages, by trackable.
+        /// The keys with which phones encrypt their OwnTracks messages, by trackable.
         package var secrets: [TrackableID: OwnTracksSecret] = [:]
         /// The address of the broker, such as `mqtts://host:port`, for an agent, the publisher on a device. An agent
         /// that asks for its access gets this address in the gateway's answer; `nil` omits it.
@@ -196,7 +196,7 @@ extension Quarantine.Entry {
 }
 
 extension Response {
-    /// Creates the HTTP response for an answer to a phone.
+    /// Creates the HTTP response from the status and the JSON body of an answer to a phone.
     init(_ answer: PhoneAnswer) {
         self = .json(answer.body, status: HTTPResponse.Status(code: answer.status))
     }

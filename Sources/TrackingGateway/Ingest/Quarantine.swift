@@ -25,7 +25,7 @@ package struct Quarantine: Sendable {
             ])
     ]
 
-    /// A quarantined piece of a request.
+    /// A quarantined piece of a request: its bytes, the reason, and the times of its arrival.
     package struct Entry: Hashable, Sendable {
         /// The number of the quarantined piece. A later piece has a greater number.
         package let number: Int64

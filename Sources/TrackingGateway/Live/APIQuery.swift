@@ -10,7 +10,7 @@ struct APIQuery {
     private let parameters: QueryParameters
     private let now: UnixTime
 
-    /// The largest number of trackables that one request may name.
+    /// The largest number of trackables that the query of one API request may name: 1,000.
     private static let maximumNamed = 1000
 
     /// Reads the query of an API request. If a parameter for a single value is repeated, its first value counts.

@@ -121,7 +121,7 @@ struct GapReader {
         return frame
     }
 
-    /// The number of events that are read from the history at once.
+    /// The largest number of tracking events that one query of the history returns to fill a gap in a live stream: 200.
     private static let eventPage = 200
     /// The limit in bytes for the recorded events of one trackable that are read to fill a gap in a live stream. Beyond
     /// it, the stream sends `reset` instead.

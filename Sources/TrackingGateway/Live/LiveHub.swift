@@ -14,7 +14,7 @@ package final class LiveHub: Service {
         var state: LiveHubState
         var pool = RequestPool()
         var streams: [LiveStreamID: LiveStream] = [:]
-        /// The streams that show a known list of trackables, by trackable.
+        /// The open live streams that show a fixed list of trackables, by each trackable of the list.
         var named: [TrackableID: [LiveStreamID: LiveStream]] = [:]
         /// The streams without a list of trackables: they show all trackables, or those in a geographic area.
         var open: [LiveStreamID: LiveStream] = [:]
@@ -218,7 +218,7 @@ package final class LiveHub: Service {
     /// `true` if the broker dropped a message within the last ten minutes (``LiveState/dropMemory``).
     var isBrokerDropping: Bool { self.timeSinceDrop().map { $0 < LiveState.dropMemory } ?? false }
 
-    /// The callers of the open live streams.
+    /// The callers (authenticated senders of HTTP requests) that read the open live streams.
     package var callers: Set<Caller> {
         self.shared.withLock { shared in shared.streams.values.reduce(into: []) { $0.insert($1.caller) } }
     }
@@ -251,12 +251,12 @@ package final class LiveHub: Service {
 
     /// The reason for rejecting the resolution request of a live stream.
     package enum RequestRefusal: Error, Hashable {
-        /// The caller has no live stream with this id.
+        /// The request names a live stream that is not open, or that belongs to another caller.
         case noStream
         /// The hub has no current state of the trackable in memory, normally because the gateway received no message
         /// about it.
         case unknownTrackable
-        /// The live stream already requests resolutions for too many trackables.
+        /// The live stream already requests resolutions for the largest permitted number of trackables.
         case tooMany
     }
 

@@ -55,7 +55,7 @@ package struct LiveQueue: Sendable {
         return self.waiting.count <= Self.maximum && self.bytes <= Self.maximumBytes
     }
 
-    /// Returns the approximate number of bytes of an update.
+    /// Returns the approximate number of bytes that a waiting update occupies in memory.
     private static func size(of update: LiveUpdate) -> Int {
         update.frame.readableBytes + (update.location?.extra?.count ?? 0)
     }

@@ -12,7 +12,7 @@ package struct LiveState: Sendable {
         /// Each value is JSON text, as the live stream delivers it.
         package var members: [String: [UInt8]]
 
-        /// Creates the state of one trackable.
+        /// Creates the current state of one trackable from its position and the other parts of the state.
         package init(position: Location? = nil, members: [String: [UInt8]] = [:]) {
             self.position = position
             self.members = members

@@ -21,7 +21,7 @@ package final class LiveStream: Sendable {
 
     /// The next thing that the task of a live stream must write to its client.
     package enum Step: Hashable, Sendable {
-        /// Write these updates, in order.
+        /// Write these updates to the client, in order.
         case updates([LiveUpdate])
         /// Write a heartbeat, because its time has come and no update waits. It contains the event id from which the
         /// client can resume the stream.
@@ -61,7 +61,7 @@ package final class LiveStream: Sendable {
 
     /// The random id of the live stream.
     package let id: LiveStreamID
-    /// The caller that reads the live stream.
+    /// The caller (authenticated sender of the HTTP request) that reads the live stream.
     package let caller: Caller
     /// The time at which the live stream was opened, by the gateway's wall clock.
     package let opened: UnixTime
@@ -124,7 +124,8 @@ package final class LiveStream: Sendable {
         return lost
     }
 
-    /// Adds a heartbeat if nothing waits to be written. Otherwise removes a heartbeat that waits.
+    /// Adds a heartbeat if nothing waits to be written. Otherwise adds none, and removes a heartbeat that is not
+    /// written yet.
     func beat(_ id: LiveEventID) {
         self.state.withLock { $0.heartbeat = $0.isIdle ? id : nil }
         self.wake()

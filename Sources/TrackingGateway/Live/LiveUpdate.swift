@@ -32,7 +32,7 @@ package struct LiveUpdate: Sendable, Hashable {
     /// event if it happened long before it was received, and a trip if it was received in a batch of records for the
     /// history. A late update never changes the current state.
     package let isLate: Bool
-    /// The update encoded as a server-sent event.
+    /// The update as the bytes of a server-sent event.
     package let frame: ByteBuffer
 
     /// `true` if the encoded event begins with its event id.
@@ -110,7 +110,7 @@ package struct LiveEventID: Hashable, Sendable, CustomStringConvertible {
         self.init(epoch: epoch, number: number, time: UnixTime(Double(milliseconds) / 1000))
     }
 
-    /// The event id as text.
+    /// The event id as text, `<epoch>-<number>-<milliseconds>`.
     package var description: String {
         let digits = String(self.epoch, radix: 16)
         let zeros = String(repeating: "0", count: 16 - digits.count)

@@ -5,7 +5,7 @@ package import TrackingCore
 package struct RequestPool: Sendable {
     /// A change of the one request that the gateway sends to the publisher of a trackable.
     package struct Change: Hashable, Sendable {
-        /// The trackable of the request.
+        /// The trackable to whose publisher the gateway sends the changed request.
         package let trackable: TrackableID
         /// The finest resolution that the live streams now request; `nil` if the gateway must withdraw its request.
         package let resolution: Resolution?
@@ -17,7 +17,7 @@ package struct RequestPool: Sendable {
     /// The largest number of trackables for which one live stream can request resolutions.
     package static let maximumTrackables = 1_000
 
-    /// Creates a pool without requests.
+    /// Creates a pool in which no live stream requests a resolution.
     package init() {}
 
     /// Returns `true` if a live stream may request a resolution of this trackable. A stream may request resolutions of
@@ -77,7 +77,7 @@ package struct LiveStreamID: Hashable, Sendable, CustomStringConvertible {
         self.member = SubscriberID(client: client, session: session)
     }
 
-    /// Returns a new random id of 128 bits.
+    /// Returns a new id for a live stream, made of 128 random bits.
     package static func random(using generator: inout some RandomNumberGenerator) -> LiveStreamID {
         let text = (0..<2).map { _ in String(UInt64.random(in: .min ... .max, using: &generator), radix: 36) }
         guard let id = LiveStreamID(text.joined(separator: "-")) else { preconditionFailure("at most 27 characters") }

@@ -4,9 +4,9 @@ public import TrackingCore
 public struct GatewayOperator: Hashable, Sendable {
     /// The operator's logo: an image that browsers show.
     package struct Logo: Hashable, Sendable {
-        /// The bytes of the image.
+        /// The bytes of the logo's image.
         package let bytes: [UInt8]
-        /// The media type of the image: PNG or SVG.
+        /// The media type of the logo's image: `image/png` or `image/svg+xml`.
         package let mediaType: String
     }
 
@@ -15,7 +15,7 @@ public struct GatewayOperator: Hashable, Sendable {
     /// The operator's logo; `nil` for none.
     package let logo: Logo?
 
-    /// The largest number of bytes in a logo.
+    /// The largest number of bytes in the image of an operator's logo: 262,144.
     public static let maximumLogoBytes = 262_144
     /// The largest number of bytes in the operator's name.
     public static let maximumNameBytes = 64

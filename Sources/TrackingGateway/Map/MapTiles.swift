@@ -5,7 +5,7 @@ package enum MapTiles: Sendable {
     /// A tile server, such as `https://tiles.example.org/{z}/{x}/{y}.png`, from which the browser loads the tiles
     /// directly.
     case server(TileURL)
-    /// A file of tiles, which the gateway serves.
+    /// A file of raster map tiles, which the gateway serves to browsers.
     case file(TileFile)
 
     /// The description of the tiles for the map page, as JSON: the address, the attribution and, for a file, the zoom
@@ -26,7 +26,7 @@ package enum MapTiles: Sendable {
     var origin: String? { if case .server(let url) = self { url.origin } else { nil } }
 }
 
-/// The address of the tiles on a tile server.
+/// The address of the map tiles on a tile server, with placeholders for zoom level, column and row.
 public struct TileURL: Hashable, Sendable {
     /// The address with the placeholders `{z}`, `{x}` and `{y}`. It may also have `{r}`, for servers with images for
     /// high-resolution screens, and `{s}.` in front of the host, for servers with several names.

@@ -7,7 +7,7 @@ package struct TileFile: Sendable {
     private let database: DatabasePool
     /// The media type of the file's tiles, such as `image/png`.
     package let mediaType: String
-    /// The zoom levels of the file's tiles.
+    /// The range from the lowest to the highest zoom level of the file's tiles.
     package let zooms: ClosedRange<Int>
     /// The attribution of the tiles that the map shows, without HTML tags.
     package let attribution: String

@@ -109,7 +109,8 @@ struct HistoryPieces: Sendable {
         case begin, points, done
     }
 
-    /// A portion of the points that remain after thinning.
+    /// A portion of the points that remain after thinning. `isInterrupted` is `true` if the track is interrupted before
+    /// the first of them.
     private struct KeptPart: Sendable {
         var isInterrupted: Bool
         var points: ArraySlice<Location>

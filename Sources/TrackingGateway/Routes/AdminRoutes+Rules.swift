@@ -108,7 +108,7 @@ extension AdminRoutes {
         return try self.answer(changed.outcome == .replaced ? .removed : changed.outcome, of: "group")
     }
 
-    /// Changes the label of a known trackable, and answers with the label.
+    /// Changes the label (name, icon and groups) of a known trackable, and answers with the changed label.
     private func changeLabel(
         _ administrator: Administrator, _ context: GatewayRequestContext,
         _ change: @escaping @Sendable (inout TrackableLabel) throws(TrackingError) -> Void

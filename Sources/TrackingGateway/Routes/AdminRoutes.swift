@@ -63,7 +63,7 @@ package struct AdminRoutes: Sendable {
     struct Administrator {
         /// The administrator who makes the request, as the audit names the author of a change.
         let actor: AuditActor
-        /// The parameters in the query of the request.
+        /// The query parameters of the administrator's request.
         let query: APIQuery
         /// The condition under which the request may change something: its headers `If-Match` and `If-None-Match`.
         let condition: WriteCondition

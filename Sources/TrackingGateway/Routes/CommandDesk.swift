@@ -8,7 +8,7 @@ package import TrackingSubscriber
 ///
 /// A device answers with an event of kind `COMMAND`, which the gateway receives as it receives every event.
 package final class CommandDesk: Sendable {
-    /// The largest number of commands whose answers are awaited at once.
+    /// The largest number of commands whose answers are awaited at once: 64.
     static let maximum = 64
 
     private let publish: @Sendable (Command, TrackableID) async throws(TrackingError) -> Void

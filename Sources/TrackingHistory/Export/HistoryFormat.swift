@@ -12,6 +12,6 @@ public enum HistoryFormat: String, Hashable, Sendable, CaseIterable {
     case kml
     /// CSV (RFC 4180): a header line, then one record for each point.
     case csv
-    /// OGC Moving Features JSON 1.0: the points as moving points.
+    /// OGC Moving Features JSON 1.0: a `MovingPoint` for each piece of the track.
     case mfjson
 }

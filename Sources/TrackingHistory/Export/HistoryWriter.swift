@@ -14,7 +14,7 @@ public struct HistoryWriter: Sendable {
     private var writer: any PointWriter
     private var lastStream: StreamID?
 
-    /// Makes a writer of a format for the points of one trackable.
+    /// Makes a writer that writes the points of one trackable in the given format.
     public init(_ format: HistoryFormat, of trackable: TrackableID) {
         self.writer =
             switch format {

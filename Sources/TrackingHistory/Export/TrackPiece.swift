@@ -4,7 +4,7 @@ import TrackingCore
 /// most ``limit`` points, to limit the memory. Each further piece begins with the last point of the previous one, so
 /// that the track stays connected.
 struct TrackPiece: Sendable {
-    /// The maximum number of points of one piece of a track.
+    /// The maximum number of points of one piece of a track: 500.
     static let limit = 500
 
     private(set) var points: [Location] = []

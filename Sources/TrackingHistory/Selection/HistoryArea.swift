@@ -75,14 +75,14 @@ extension GeoBox {
     }
 }
 
-/// The circular area around a coordinate.
+/// A circular area, given by its centre and its radius.
 public struct Surroundings: Hashable, Sendable {
     /// The centre of the circular area.
     public let center: Coordinate
     /// The radius of the circular area, above 0 m.
     public let radius: Meters
 
-    /// Makes the area around a coordinate.
+    /// Makes a circular area from its centre and its radius.
     ///
     /// - Throws: `TrackingError.Code.invalidConfiguration` unless the radius is above 0 and at most 20,100 km, half
     ///   of the Earth's circumference.

@@ -2,9 +2,9 @@ public import TrackingCore
 
 /// A trip that was detected in the points of a history.
 public struct DetectedTrip: Hashable, Sendable {
-    /// The first point of the trip. After a stop, it is the last point of that stop.
+    /// The first point of the detected trip. After a stop, it is the last point of that stop.
     public let start: Location
-    /// The last point of the trip.
+    /// The last point of the detected trip. If a stop follows, it is the first point of that stop.
     public private(set) var end: Location
     /// The length of the trip's path: the sum of the distances from point to point.
     public private(set) var distance: Meters = 0
@@ -32,7 +32,7 @@ public struct DetectedTrip: Hashable, Sendable {
         self.stretchStart = start
     }
 
-    /// The duration of the trip.
+    /// The duration of the detected trip: the time from its first to its last point.
     public var duration: Duration { self.end.time.since(self.start.time) }
 
     /// The distance divided by the duration, in metres a second; `nil` for a duration of zero.
@@ -86,7 +86,7 @@ public struct DetectedStop: Hashable, Sendable {
         self.place = start.coordinate
     }
 
-    /// The duration of the stop.
+    /// The duration of the detected stop: the time from its first to its last point.
     public var duration: Duration { self.end.time.since(self.start.time) }
 
     /// Adds a point to the stop. The point must be later than the last one.

@@ -22,7 +22,7 @@ public struct TripRow: Hashable, Sendable {
     /// the position is unknown.
     public private(set) var places: [Coordinate?]
 
-    /// Makes the common form of a listed trip or stop.
+    /// Makes the row of a trip or stop from an entry of a ``TripListing``.
     public init(_ entry: TripListing.Entry) {
         switch entry {
         case .recorded(let trip, let topSpeed):

@@ -25,13 +25,14 @@ public struct MQTTConfiguration: Sendable {
         /// when it connects, and the broker drops larger packets.
         public var packetSize = 300_000
 
-        /// Creates limits of memory with the default values.
+        /// Creates limits of memory with the default values: 8,192 events, 4 MiB of payloads, and packets of 300,000
+        /// bytes.
         public init() {}
     }
 
     /// The broker's endpoints, in the order of the attempts; not empty.
     public var endpoints: [MQTTEndpoint]
-    /// The client id of the connection.
+    /// The MQTT client id with which the client connects to the broker.
     public var client: ClientID
     /// The lifetime of the client's subscriptions and messages at the broker.
     public var session = Session.clean

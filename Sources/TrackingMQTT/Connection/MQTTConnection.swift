@@ -39,7 +39,7 @@ actor MQTTConnection {
         var split: SplitSubscription?
     }
 
-    /// Facts about the connection that the broker accepted last.
+    /// The number of the connection that the broker accepted last, and its limit of unanswered publishes.
     struct Accepted {
         /// The number of the connection that the broker accepted last, counted from 0; -1 before the first.
         var connection = -1
@@ -48,7 +48,8 @@ actor MQTTConnection {
         var window = 0
     }
 
-    /// The state of reading from the broker.
+    /// The state of reading from the broker: whether reading has stopped, and the time at which it last began or
+    /// resumed.
     struct Reading {
         /// `true` while the connection reads nothing because the program has too many unread events. A few bytes are
         /// read nevertheless each time that a ping may be due, so that the connection stays alive.

@@ -17,7 +17,7 @@ import TrackingRuntime
 /// `@unchecked`: only the loop's own thread uses `pipe`, `channels`, `freeKeys`, `timers` and `due`. Everything else
 /// never changes after the loop was created, is behind a `Mutex`, or is atomic.
 public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
-    /// The default loop of the process.
+    /// The event loop that the connections of the process share by default.
     public static let shared = MQTTEventLoop(name: "mqtt")
 
     private enum Work {

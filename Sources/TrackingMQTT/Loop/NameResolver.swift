@@ -5,7 +5,7 @@ import TrackingRuntime
 
 /// The IP addresses and certificates that an attempt to connect needs before it opens a socket.
 struct PreparedEndpoint: Sendable {
-    /// The broker's numeric addresses, in the order of the attempts; not empty.
+    /// The broker's numeric IP addresses, in the order of the attempts; not empty.
     var addresses: [String]
     /// The loaded certificates; `nil` for a connection without TLS.
     var tls: TLSContext?

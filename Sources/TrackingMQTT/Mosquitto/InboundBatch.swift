@@ -35,7 +35,7 @@ struct InboundBatch {
                 topic: topic, payload: start..<self.bytes.count, isRetained: isRetained, properties: properties))
     }
 
-    /// Removes all events from the batch and returns them.
+    /// Removes all events from the batch and returns them in order, for delivery to the program.
     mutating func take() -> [TransportEvent] {
         let bytes = self.bytes
         let events = self.entries.map { entry -> TransportEvent in

@@ -8,7 +8,7 @@ import TrackingCore
 /// All calls are on the event loop's thread. Publishing only queues a message. The event loop writes it later, and no
 /// callback runs during a publish.
 final class MosquittoHandle {
-    /// The result of one step of reading or writing.
+    /// The result of one step of reading from the broker's connection or of writing to it.
     enum Step: Hashable {
         /// The step succeeded, and more bytes may be available at once.
         case more
@@ -18,7 +18,8 @@ final class MosquittoHandle {
         case ended(MosquittoResult)
     }
 
-    /// The settings of one libmosquitto client.
+    /// The settings of one libmosquitto client, such as the client id, the broker's address, the MQTT version, the will
+    /// and TLS.
     struct Settings {
         var clientID: String
         var address: String
@@ -125,7 +126,7 @@ final class MosquittoHandle {
         return packet
     }
 
-    /// Queues an UNSUBSCRIBE packet for these filters.
+    /// Queues an UNSUBSCRIBE packet for these topic filters.
     func unsubscribe(_ filters: [String]) throws(MosquittoResult) {
         let code = Self.withCStrings(filters) { list in
             mosquitto_unsubscribe_multiple(self.pointer, nil, Int32(filters.count), list, nil)

@@ -45,7 +45,8 @@ struct PropertyList: ~Copyable {
         return list
     }
 
-    /// Reads the MQTT 5 properties of a received message.
+    /// Reads the MQTT 5 properties of a received message: its expiry, content type, response topic and correlation
+    /// data.
     static func read(_ properties: OpaquePointer?) -> MessageProperties {
         var read = MessageProperties()
         var expiry: UInt32 = 0

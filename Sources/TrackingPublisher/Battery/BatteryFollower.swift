@@ -1,6 +1,6 @@
-/// Reads a battery periodically and reports the changes.
+/// Reads the charge of a battery periodically, and reports each change of the charge and each new error.
 struct BatteryFollower {
-    /// The result of one reading of the battery.
+    /// The result of one reading of the battery: a charge in percent, no battery, or an error.
     enum Reading: Hashable {
         case percent(Double)
         /// The device has no battery, which is no error.

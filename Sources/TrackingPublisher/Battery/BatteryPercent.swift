@@ -1,6 +1,6 @@
 import TrackingCore
 
-/// Parses battery percentages.
+/// Parses texts that state a battery's charge as a percentage, such as `85` or `85 %`.
 enum BatteryPercent {
     /// Returns the battery percentage in a text: a plain number from 0 to 100, with optional white space and an
     /// optional percent sign. `nil` for other text.

@@ -1,6 +1,6 @@
 public import TrackingCore
 
-/// A source of the battery charge of the device.
+/// A source of the battery charge of the device, such as Linux's power supplies or a file.
 public protocol BatterySource: Sendable {
     /// Delivers the charge at once and after each change. Returns when the task is cancelled, or when the charge can no
     /// longer change.
@@ -10,7 +10,7 @@ public protocol BatterySource: Sendable {
     func run(deliver: @escaping BatteryEvent.Delivery) async
 }
 
-/// An event of a battery source: a charge or an error.
+/// An event of a battery source: a changed charge or an error.
 public enum BatteryEvent: Hashable, Sendable {
     /// The type of a function that receives the events. It has a name so that it is the same type in every package,
     /// even if packages have different defaults for the isolation of async functions.
