@@ -6,27 +6,28 @@ import TrackingCore
 struct LogOutage: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// The time between two attempts to open the log.
+    /// The usual value of the instance's ``pause``: 10 s, the shortest time between two attempts to open a closed log.
     static let pause: Duration = .seconds(10)
-    /// The longest time for which new records wait in memory for a closed log. Later they count as not written to the
-    /// log, so that live positions continue.
+    /// The time from the closing of the log for which new records wait in memory: 60 s. After it, waiting and new
+    /// records count as not written to the log, so that live positions continue.
     static let patience: Duration = .seconds(60)
     /// The approximate limit of all records that wait in memory for the closed log, in bytes.
     static let maximumBytes = 16 << 20
     /// The approximate size of a record in addition to its payload, in bytes.
     private static let overhead = 200
 
-    /// The time between two attempts of this program to open the closed log: usually 10 s, and shorter in tests.
+    /// The shortest time between two attempts of this program to open the closed log: usually 10 s, and shorter in
+    /// tests.
     let pause: Duration
     private var closedSince: Instant?
     private var lastTry: Instant?
     private var isAlarmDue = false
-    /// The error of the last failed attempt to open the log; `nil` once the log is open.
+    /// The error of the last failed attempt to open the log; `nil` before the first failure, and while the log is open.
     private(set) var error: TrackingError?
 
     init(pause: Duration = LogOutage.pause) { self.pause = pause }
 
-    /// `true` while the log is closed.
+    /// `true` from a failed attempt to open the log until an attempt succeeds. The log is closed in this time.
     var isClosed: Bool { self.closedSince != nil }
 
     /// Returns `true` if the log may be opened now, and remembers the attempt.
@@ -46,7 +47,8 @@ struct LogOutage: Sendable {
 
     /// Handles that an attempt to open the log failed.
     ///
-    /// - Returns: `true` if the error differs from the error of the attempt before. Only such an error is logged.
+    /// - Returns: `true` for the first error since the log was closed, and for an error that differs from the one
+    ///   before. Only such errors are logged.
     mutating func failed(_ error: TrackingError, now: Instant) -> Bool {
         defer { self.error = error }
         self.closedSince = self.closedSince ?? now
@@ -61,9 +63,11 @@ struct LogOutage: Sendable {
         return self.isAlarmDue
     }
 
-    /// Returns how many of the given records may continue to wait for the closed log, counted from the first record.
+    /// Returns how many of the given records may continue to wait in memory for the closed log, counted from the first
+    /// record.
     ///
-    /// The rest is given up: it exceeds the limit of time or of memory.
+    /// The other records are given up. Once the log was closed for ``LogOutage/patience``, the result is 0; before, the
+    /// limit of memory decides.
     func patience(with entries: [SpoolEntry], now: Instant) -> Int {
         guard let closedSince = self.closedSince, now < closedSince.advanced(by: Self.patience) else { return 0 }
         var bytes = 0

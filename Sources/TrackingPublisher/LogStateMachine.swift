@@ -22,19 +22,20 @@ struct LogStateMachine: Sendable {
 
     /// The largest number of records that one transaction writes to the log.
     static let maximumWrite = 10_000
-    /// The number of acknowledged records from which they are removed from the log without further waiting.
+    /// The number of acknowledged records at which their removal from the log is due at once: 1,000.
     static let removalsAtOnce = 1000
-    /// The longest time for which acknowledged records wait for their removal from the log.
+    /// The time after which the removal of acknowledged records from the log is due, even if there are fewer than
+    /// ``removalsAtOnce``. The log's worker removes them after its next jobs.
     static let longestRemovalWait: Duration = .seconds(1)
 
     private(set) var outage: LogOutage
     private var trimming = LogTrimming()
     /// The new records that are not written to the log yet, in order.
     private(set) var entries: [SpoolEntry] = []
-    /// The named values that are not written to the log yet.
+    /// The named values (such as the state of a trip) that the next transactions write to the log; `nil` deletes a
+    /// value.
     private var state: [String: [UInt8]?] = [:]
-    /// The values that the log failed to write. The next transaction writes them, unless a newer value has the same
-    /// name.
+    /// The named values that the log rejected. A later transaction writes them, unless a newer value has the same name.
     private var unwritten: [String: [UInt8]?] = [:]
     /// The acknowledged records to remove from the log, collected so that several removals share one transaction.
     ///
@@ -157,7 +158,8 @@ struct LogStateMachine: Sendable {
     /// Takes and returns the records that are given up while the log is closed, with the log's error; `nil` while it is
     /// open.
     ///
-    /// A record is given up if it waited too long, or if too many bytes wait.
+    /// All waiting records are given up once the log was closed for too long. Before that, those beyond the limit of
+    /// bytes are given up.
     ///
     /// - Parameter all: `true` to give up every waiting record, at the end of the program.
     mutating func giveUp(all: Bool = false, now: Instant) -> (entries: [SpoolEntry], reason: TrackingError)? {
@@ -167,7 +169,8 @@ struct LogStateMachine: Sendable {
         return (Array(self.entries[kept...]), error)
     }
 
-    /// Returns the new times at which the log's worker must wake even without a job. Each time is returned once.
+    /// Returns the times, not returned before, at which the log's worker must wake even without a job: to open the log
+    /// again, or to check the ages of records.
     mutating func takeAlarms(now: Instant) -> [Instant] {
         [
             self.outage.takeAlarm() ? now.advanced(by: self.outage.pause) : nil, self.trimming.takeAlarm(now: now),

@@ -21,7 +21,7 @@ extension LogWorker {
         /// Urgent jobs wake the worker at once.
         private static let mostSuppressed = 5
 
-        /// The limits of the log's size and of its records' age.
+        /// The limits of the device's log, of its size and of its records' age, which the log's worker applies.
         var limits: SpoolLimits {
             get { self.bounds.withLock { $0 } }
             set { self.bounds.withLock { $0 = newValue } }

@@ -4,9 +4,9 @@ import TrackingRuntime
 
 /// Performs a publisher's operations on its log of records, in order, on its own task.
 ///
-/// It posts each outcome to the publisher as an event. ``LogStateMachine`` decides about transactions and removals.
-/// Records that arrive during a write share the next transaction. A log that was closed because of damage is opened
-/// again, and records wait for it: see ``LogOutage``.
+/// It posts the outcomes that the publisher needs as events. ``LogStateMachine`` decides about transactions and
+/// removals. Records that arrive during a write share the next transaction. A log that was closed because of damage is
+/// opened again, and records wait for it: see ``LogOutage``.
 struct LogWorker: Sendable {
     typealias Post = @Sendable (TrackableID, PublisherStateMachine.LogEvent) -> Void
 
@@ -24,7 +24,7 @@ struct LogWorker: Sendable {
     private let isClockSynchronized: @Sendable () -> Bool
     private let outage: LogOutage
 
-    /// Makes a worker for a log.
+    /// Makes a worker for a device's log of records. The worker does nothing before ``run(_:)``.
     ///
     /// - Parameters:
     ///   - outage: Decides when the worker tries again to open a damaged log, and which new records wait meanwhile.
@@ -45,8 +45,8 @@ struct LogWorker: Sendable {
 
     /// Adds operations to the queue and returns at once. New records that are added together can share a transaction.
     ///
-    /// - Parameter goesOn: `true` if a message is sent to the broker at the same time. Removals of records alone then
-    ///   do not wake the worker, because the broker's answer will wake it.
+    /// - Parameter goesOn: `true` if a message is sent to the broker at the same time. If all operations are removals
+    ///   of records, they then wake the worker only after several such calls, because the broker's answer will wake it.
     func ask(_ actions: [(TrackableID, PublisherStateMachine.LogAction)], goesOn: Bool = false) {
         guard !actions.isEmpty else { return }
         let isUrgent = !goesOn || actions.contains { if case .remove = $0.1 { false } else { true } }
@@ -86,7 +86,7 @@ struct LogWorker: Sendable {
         self.queue.wake()
     }
 
-    /// `true` if the device's clock can determine the age of records.
+    /// `true` if the time of the device's clock is good enough to determine the ages of records in the log.
     ///
     /// While it is `false` and the clock is not synchronized, nothing is removed from the log because of its age.
     var knowsAges: Bool {
@@ -194,7 +194,7 @@ struct LogWorker: Sendable {
         }
     }
 
-    /// Reports records as not written if they can no longer wait for the closed log.
+    /// Reports to the publisher that records are not written, if they can no longer wait for the closed log.
     private func giveUp(all: Bool = false, _ machine: inout LogStateMachine, _ post: Post) {
         guard let (entries, error) = machine.giveUp(all: all, now: .now) else { return }
         self.report(entries[...], error, post)

@@ -1,10 +1,10 @@
 public import TrackingCore
 
-/// The configuration of a publisher.
+/// All settings of a publisher: its identity at the broker, the resolutions, the log, and the treatment of fixes.
 public struct PublisherConfiguration: MemberConfiguration, Hashable {
     /// The MQTT client id of the publisher's connection.
     public var client: ClientID
-    /// The id of this run of the program.
+    /// The random id of this run of the publisher's program, which its messages contain.
     public var session: SessionID
     /// The prefix of all topics that the publisher uses.
     public var topicRoot = TopicRoot.standard
@@ -46,7 +46,8 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
     public var trips = TripStateMachine(seed: 0)
     /// Detects a low battery, for trackables whose constraints have no threshold; `nil` reports none.
     public var lowBattery: LowBatteryDetector?
-    /// The rule for unsent records of a trackable after another publisher took the trackable over.
+    /// The rule for unsent records of a trackable after another publisher took the trackable over: send them to
+    /// recorders, or remove them.
     public var onCollision = CollisionRule.keep
     /// The time for which a trackable stays tracked after the last record that another system supplied for it, ≥ 0 s.
     ///
@@ -56,13 +57,15 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
     ///
     /// With `false`, the publisher clears its presence messages at the broker. The records in the log remain.
     public var isOn = true
-    /// `true` if the publisher accepts commands on the trackables' command topics.
+    /// `true` if the publisher subscribes to the trackables' command topics, and passes the received commands to the
+    /// program.
     public var takesCommands = false
     /// `true` if the client id is random and never used again. At an orderly end, the publisher then clears its
     /// retained liveness message.
     public var isClientRandom = false
 
-    /// Makes a configuration with the default values.
+    /// Makes the configuration of a publisher with the given identity, and with the default value of each other
+    /// setting.
     ///
     /// - Parameters:
     ///   - client: The client id of the connection, which the transport uses as well.
@@ -90,9 +93,9 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
     }
 }
 
-/// A trackable, as a caller describes it to a publisher.
+/// The id and the settings of a trackable with which a caller has a publisher track it.
 public struct Trackable: Hashable, Sendable {
-    /// The name of the trackable.
+    /// The id of the trackable, by which its topics are named.
     public var id: TrackableID
     /// The destination of the trackable. Without a destination, the trackable never counts as near, and its resolution
     /// for being near never applies.

@@ -4,7 +4,7 @@ public import TrackingCore
 public struct TrackableStateChange: Hashable, Sendable {
     /// The trackable whose state changed.
     public let trackable: TrackableID
-    /// The trackable's state from now on.
+    /// The new state of the trackable, such as `ONLINE`.
     public let state: PublisherState
     /// The reason for the trackable's state, such as a rejection by the broker; `nil` where no reason is known.
     public let reason: TrackingError?
@@ -18,7 +18,7 @@ public struct TrackableEvent: Hashable, Sendable {
     public let event: TrackingEvent
 }
 
-/// A fix that the publisher recorded for one trackable.
+/// A fix that the publisher recorded for one trackable, and if it is published live.
 public struct CapturedFix: Hashable, Sendable {
     /// The trackable for which the fix was recorded.
     public let trackable: TrackableID

@@ -1,21 +1,23 @@
 public import TrackingCore
 
-/// The state of a publisher at one moment.
+/// The state of a publisher at one moment, for display: its connection, its tracked trackables, the last fix and the
+/// battery.
 public struct PublisherSnapshot: Hashable, Sendable {
     /// The state of the publisher's connection to the broker.
     public struct Link: Hashable, Sendable {
         /// `true` while there is a connection to the broker.
         public var isUp = false
-        /// The time at which the connection to the broker was made or lost, by the device's clock; `nil` before the
-        /// first attempt.
+        /// The time at which the connection to the broker was made or lost, by the device's clock. Before the first
+        /// connection, the time at which the first attempt failed; `nil` before that.
         public var since: UnixTime?
-        /// The reason why there is no connection to the broker; `nil` where it is not known.
+        /// The reason why there is no connection to the broker; `nil` while there is one, or if the reason is not
+        /// known.
         public var reason: String?
     }
 
     /// The state of one tracked trackable at the moment of the snapshot.
     public struct Trackable: Hashable, Sendable {
-        /// The name of the trackable.
+        /// The id of the tracked trackable.
         public var id: TrackableID
         /// The state of the trackable, such as `ONLINE`, as the caller received it last.
         public var state: PublisherState
@@ -65,10 +67,11 @@ public struct ReceivedCommand: Hashable, Sendable {
     public var trackable: TrackableID
     /// The command as the operator sent it: its id, its name, and the time at which it was issued.
     public var command: Command
-    /// The response topic of the command (MQTT 5), always one of this trackable's answer topics; `nil` when the sender
-    /// expects the answer among the trackable's events only.
+    /// The response topic of the command (MQTT 5), one of this trackable's answer topics. `nil` when the command has
+    /// none, or one that is not an answer topic of this trackable: the answer is then only among the trackable's
+    /// events.
     public var responseTopic: String?
-    /// The correlation data of the command (MQTT 5), which the answer repeats.
+    /// The correlation data of the command (MQTT 5), which the answer repeats; `nil` if the command has none.
     public var correlationData: [UInt8]?
 
     /// Returns the MQTT message that publishes an answer on the command's response topic; `nil` when the command has no

@@ -28,7 +28,8 @@ struct Sending: Sendable {
         for index in self.requests.indices { self.requests[index].areSafe(seqs, of: stream) }
     }
 
-    /// Answers the callers whose records are sent, and those that waited for too long.
+    /// Returns the actions for waiting callers: the answer if the caller's records are sent, an error after too long a
+    /// wait, or a report of progress.
     ///
     /// - Parameter isConnected: `true` while the publisher is announced on a connection.
     mutating func answers(
@@ -52,7 +53,8 @@ struct Sending: Sendable {
         return actions
     }
 
-    /// Returns the figures about sending, with the reason why the broker rejects each trackable or its records.
+    /// Returns the times of the last publish and of the last acknowledgement. Also returns, by trackable, the error
+    /// with which the broker rejects the trackable or its records.
     func figures(of table: TrackableTable) -> SendingFigures {
         let refusals = table.all.compactMap { trackable -> (TrackableID, TrackingError)? in
             let refusal = trackable.status.rejection?.error ?? trackable.backlog.spool.refusal
@@ -65,7 +67,8 @@ struct Sending: Sendable {
 }
 
 extension SendingRequest.View {
-    /// Collects the state of all tracked trackables that waiting requests depend on.
+    /// Collects, from all tracked trackables, the state that decides about waiting requests: unsafe records, busy
+    /// trackables, and a rejection.
     init(of table: TrackableTable, isConnected: Bool) {
         self.init(isConnected: isConnected)
         for trackable in table.all {

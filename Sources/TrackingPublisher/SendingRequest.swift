@@ -3,7 +3,7 @@ import TrackingCore
 /// A caller's request that waits until records are sent: one batch of each trackable, or all records pending at its
 /// start.
 struct SendingRequest: Sendable {
-    /// The state of the publisher that decides whether a request is fulfilled.
+    /// The part of the publisher's state that decides whether a request to send records is fulfilled, waits or fails.
     struct View: Hashable, Sendable {
         var isConnected: Bool
         /// The numbers of the records in the log that are not safe yet, by stream.
@@ -73,7 +73,8 @@ struct SendingRequest: Sendable {
         self.lastStep = now
     }
 
-    /// The number of the request's records that are safe or no longer in the log.
+    /// For a request to send all pending records: the number of its records that are safe or no longer in the log. Not
+    /// used for other requests.
     var done: Int { self.total - self.left }
 
     /// The time at which the request must be looked at again: to report its progress, or to fail because it waited too
@@ -112,7 +113,8 @@ struct SendingRequest: Sendable {
         self.goal = .batch(trackables)
     }
 
-    /// Updates the request from the publisher's present state, and returns if it waits, progressed, or ended.
+    /// Updates the request from the publisher's present state. Returns if the request still waits, has progress to
+    /// report, or has ended with a result.
     mutating func looked(at view: View, now: MonotonicTime) -> Verdict {
         let before = self.left
         self.narrow(to: view)

@@ -13,8 +13,8 @@ struct UnsentEvents: Sendable {
     static let mostOwn = 100
     /// The largest number of waiting events of a trackable whose records another system supplies.
     static let mostRemote = 1_000
-    /// The number of waiting events of all trackables above which each trackable that gets a new event keeps only
-    /// ``fewest``.
+    /// The number of waiting events of all trackables above which a trackable that gets a new event keeps only its
+    /// newest ``fewest`` events.
     static let many = 10_000
     /// The number of waiting events that each trackable may always have, even when all trackables together have too
     /// many.

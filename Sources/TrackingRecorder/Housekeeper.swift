@@ -13,8 +13,8 @@ struct Housekeeper: Sendable {
         var topics: Set<String> = []
     }
 
-    /// The largest number of topics, over all clients, that the housekeeper remembers. Messages on further topics are
-    /// never cleared.
+    /// The largest number of topics, over all clients, that the housekeeper remembers. A message on a further topic is
+    /// ignored. It is cleared only if it arrives again when there is room.
     static let topicLimit = 200_000
     /// The number of topics in one round of clearing at which no further client is added to the round. The remaining
     /// clients follow in the next round.
@@ -47,8 +47,8 @@ struct Housekeeper: Sendable {
         [TopicFilter.everyLiveness, .everyPublisher, .everySubscriber, .everyRequest].map { self.root.path($0) }
     }
 
-    /// Notes that the connection to the broker was made. Extends the leases of all known clients by the time without a
-    /// connection.
+    /// Handles that the connection to the broker was made. Extends the leases of all known clients by the time without
+    /// a connection.
     mutating func connected(now: MonotonicTime) {
         if let away = self.awaySince?.duration(to: now) {
             self.members = self.members.mapValues {
@@ -59,7 +59,7 @@ struct Housekeeper: Sendable {
         self.checkAt = self.nextCheck(now)
     }
 
-    /// Notes that the connection to the broker was lost, or that the broker rejects the housekeeper's subscriptions.
+    /// Handles that the connection to the broker was lost, or that the broker rejects the housekeeper's subscriptions.
     /// Nothing is cleared until the next connection.
     mutating func disconnected(now: MonotonicTime) {
         self.awaySince = self.awaySince ?? now

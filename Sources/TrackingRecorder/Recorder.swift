@@ -55,7 +55,8 @@ public final class Recorder<Transport: MessageTransport>: Service {
     /// the oldest ones.
     public var events: AsyncStream<RecorderEvent> { self.deliveries.listen() }
 
-    /// The numbers of stored, duplicate and quarantined records, and of commits, since this recorder was created.
+    /// The totals since this recorder was created: the numbers of stored, duplicate and quarantined records, and of
+    /// committed batches.
     public var counts: RecorderCounts { self.shared.withLock { $0.counts } }
 
     /// Requests an orderly stop: the recorder stores the messages that it has received and publishes its goodbye.

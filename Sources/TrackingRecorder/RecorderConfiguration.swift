@@ -41,7 +41,8 @@ public struct RecorderConfiguration: MemberConfiguration, Hashable {
     /// The number of payload bytes in received messages from which on the recorder stores these messages, even if there
     /// are fewer than ``window``.
     public static let pageBytes = 1_000_000
-    /// The longest time that a received message waits before the recorder gives it to the store.
+    /// The longest time that a received message waits for further messages before the recorder stores them together.
+    /// While a write is under way or has failed, messages wait longer.
     public static let longestWait = Duration.milliseconds(50)
     /// The delay of acknowledgements that no device waits for (those of live positions), so that several are published
     /// together.
@@ -124,6 +125,6 @@ public enum RecorderEvent: Hashable, Sendable {
     case storeRefuses(TrackingError)
     /// The history store works again. `after` is the time since the recorder first tried to store the batch.
     case storeBack(after: Duration)
-    /// The recorder ends because of this error.
+    /// The recorder stops because of this error, from which it cannot recover.
     case failed(TrackingError)
 }

@@ -34,16 +34,17 @@ struct RecorderIntake: Sendable {
         self.isShared = configuration.group != nil
     }
 
-    /// The time at which the recorder must call ``timerFired(now:)``; `nil` for never.
+    /// The time at which the recorder must call ``timerFired(now:)``; `nil` while nothing is planned.
     var nextDeadline: MonotonicTime? {
         let slice = self.slices.deadline
         return self.slices.isComplete ? .earlier(self.refusals.retryAt, self.positions.gaps.nextDeadline) : slice
     }
 
-    /// Notes that the intake connection was made, and begins to subscribe.
+    /// Handles that the intake connection was made, and begins to subscribe.
     ///
     /// - Parameter connection: The number of the connection.
-    /// - Returns: The commands that subscribe to the first topic filters.
+    /// - Returns: The commands that subscribe to the first topic filters. A recorder of a group also subscribes for the
+    ///   test of shared subscriptions.
     mutating func connected(_ connection: Int, now: MonotonicTime) -> [TransportCommand] {
         self.connection = connection
         self.received = 0
@@ -83,7 +84,7 @@ struct RecorderIntake: Sendable {
         return self.isShared ? self.configuration.group?.shared(path) ?? path : path
     }
 
-    /// Notes that the intake connection was lost or could not be made.
+    /// Handles that the intake connection was lost or could not be made.
     mutating func disconnected(_ disconnection: Disconnection) {
         self.isClosed = disconnection.retry == nil
         self.refusals = FilterRefusals()
@@ -97,11 +98,11 @@ struct RecorderIntake: Sendable {
         self.positions.expect(ids, isComplete: self.slices.isComplete, now: now)
     }
 
-    /// Notes that a message arrived on the intake connection, and determines its time of receipt.
+    /// Handles that a message arrived on the intake connection, and determines its time of receipt.
     ///
     /// - Parameter moment: The time of arrival.
     /// - Returns: The time of receipt to store with the message. It is later than that of the message before, because
-    ///   the messages of a topic have an order. Only after the wall clock was set back by more than a second, the new,
+    ///   the messages of a topic have an order. Only if the wall clock was set back by a second or more, the new,
     ///   earlier time is used.
     mutating func messageArrived(_ message: IncomingMessage, at moment: Moment) -> UnixTime {
         self.received += 1
@@ -114,7 +115,7 @@ struct RecorderIntake: Sendable {
         return self.lastReceived
     }
 
-    /// Notes that retained messages were stored just now. The recorder acknowledges them to the broker only then, and
+    /// Handles that retained messages were stored just now. The recorder acknowledges them to the broker only then, and
     /// the broker may have waited for these acknowledgements before it sent more retained messages.
     mutating func retainedStored(now: MonotonicTime) { self.slices.received(now: now) }
 

@@ -59,7 +59,7 @@ struct RecorderPage: Sendable {
         self.since = self.since ?? now
     }
 
-    /// Notes that the history store accepted the present batch of the page.
+    /// Handles that the history store accepted the present batch of the page.
     ///
     /// - Parameter acknowledgements: The acknowledgements of the batch, by trackable.
     /// - Returns: `true` if the whole page is stored; `false` if ``batch`` is now the next part to store.
@@ -87,7 +87,8 @@ struct RecorderPage: Sendable {
         return self.refusals == RecorderConfiguration.triesBeforeBlame ? .search : .goOn
     }
 
-    /// The next step after the store rejected a batch.
+    /// The next step of the recorder after the history store rejected a batch: repeat it, or search for the rejected
+    /// record.
     enum Refusal: Hashable, Sendable {
         /// The recorder stores the same batch again after a wait, because the store may then accept it.
         case tryAgain
@@ -99,8 +100,8 @@ struct RecorderPage: Sendable {
 }
 
 extension RecordingBatch {
-    /// The trackables whose devices wait for an acknowledgement: those of which a batch of records arrived, even one
-    /// that cannot be read, and those of which a publisher's presence arrived.
+    /// The trackables whose devices wait for an acknowledgement. These are the trackables of which a batch of records,
+    /// a publisher's presence (not a cleared one), or a message that was quarantined arrived.
     var awaited: Set<TrackableID> {
         let recorded = self.recordings.lazy.filter { recording in
             recording.declaration != nil

@@ -20,8 +20,8 @@ struct RetentionClock: Sendable {
     ///
     /// - Parameters:
     ///   - moment: The present time of the wall clock and the monotonic clock.
-    ///   - newest: The times of the newest stored position and of the newest stored state. The time of the state is
-    ///     used in the first call only.
+    ///   - newest: The times of the newest stored position and of the presence or resolution that was received last.
+    ///     The second time is used in the first call only.
     ///   - isSynchronized: `true` if the system clock is known to be synchronised. The result is then the wall clock's
     ///     time.
     mutating func time(at moment: Moment, newest: NewestTimes, isSynchronized: Bool) -> UnixTime {

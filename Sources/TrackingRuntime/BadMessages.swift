@@ -12,7 +12,7 @@ package final class BadMessages: Sendable {
     private let state = Mutex(State())
     private let logger: Logger
 
-    /// Creates a counter of invalid messages that begins at zero and logs to `logger`.
+    /// Creates a counter of unreadable messages that begins at zero and logs them to `logger`.
     package init(logger: Logger) { self.logger = logger }
 
     /// The number of received messages that could not be read.

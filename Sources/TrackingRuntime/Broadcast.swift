@@ -54,8 +54,8 @@ public final class Broadcast<Element: Sendable>: Sendable {
     /// The number of elements that slow listeners have lost since the start, all listeners together.
     public var lost: Int { self.state.withLock { $0.lost } }
 
-    /// Adds a listener. The returned stream delivers every element that is sent from now on, until the stream is
-    /// cancelled or released.
+    /// Adds a listener. The returned stream delivers the elements that are sent from now on, without those that its
+    /// buffer loses. It ends with ``finish()``, or when its reader is cancelled.
     ///
     /// - Parameter losingNothing: `true` for an unlimited buffer, so that the listener loses no element. The sender
     ///   must then call ``caughtUp()`` from time to time.
@@ -77,7 +77,7 @@ public final class Broadcast<Element: Sendable>: Sendable {
         return AsyncStream { await listener.next() }
     }
 
-    /// Adds an element to the buffer of every listener.
+    /// Sends an element to every listener: to its waiting reader, or else into its buffer.
     @inlinable
     public func deliver(_ element: Element) {
         let listeners = self.state.withLock { $0.listeners }

@@ -1,7 +1,7 @@
 private import SystemLibrary
 package import TrackingCore
 
-/// Reads the clocks of this device. No other type of the library reads a clock.
+/// Reads the monotonic clock and the wall clock of this device.
 ///
 /// The monotonic clock counts from its first reading in the process. It also advances while the device sleeps.
 package struct DeviceClock: Sendable {

@@ -33,7 +33,7 @@ package final class FileChanges: Sendable {
         }
     }
 
-    /// Sets the modification time of a file to now, which every watch of the file reports, in any process.
+    /// Sets the modification time of a file to now. Every watch of the file, in any process, reports this as a change.
     package static func touch(_ path: String) { utimensat(AT_FDCWD, path, nil, 0) }
 
     private static func folder(of path: String) -> String {

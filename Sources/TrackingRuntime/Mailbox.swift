@@ -101,8 +101,8 @@ public final class Mailbox<Event: Sendable>: Sendable {
     @inlinable
     public static var stride: Int { 256 }
 
-    /// Waits for events, and returns all that are in the queue, in order. Returns `nil` once the mailbox is closed. A
-    /// cancellation of the task closes the mailbox.
+    /// Waits for events, and returns all that are in the queue, in order. Returns `nil` once the mailbox is closed and
+    /// has no more events. A cancellation of the task closes the mailbox.
     @inlinable
     func takeAll() async -> [Envelope]? {
         await withTaskCancellationHandler {
@@ -184,7 +184,7 @@ public final class Receipt: Sendable {
     }
 }
 
-/// The reading end of a mailbox, for use by one task.
+/// The reading end of a mailbox: one task takes the events out of the mailbox with it, one by one.
 public struct Inbox<Event: Sendable>: ~Copyable {
     @usableFromInline let mailbox: Mailbox<Event>
     @usableFromInline var taken: ArraySlice<Mailbox<Event>.Envelope> = []
@@ -219,7 +219,7 @@ public struct Inbox<Event: Sendable>: ~Copyable {
 public struct Alarm: Sendable {
     private var armed: MonotonicTime?
 
-    /// Creates an alarm without a deadline.
+    /// Creates an alarm in which no deadline is set yet.
     public init() {}
 
     /// Sets the decider's next deadline.

@@ -3,18 +3,18 @@ public import TrackingCore
 
 /// The state folder: the folder for the files that a program keeps between its runs.
 public enum StateFolder {
-    /// Returns the path of a file in the program's state folder, and creates the folder with access for its owner
-    /// alone.
+    /// Returns the path of a file in the program's state folder. If the folder is missing, it is created with access
+    /// for its owner alone.
     ///
     /// The state folder is the first of these that is set: `given`, `$STATE_DIRECTORY` (systemd),
-    /// `$XDG_STATE_HOME/godwit`, `~/.local/state/godwit`.
+    /// `$XDG_STATE_HOME/godwit` (if the variable is an absolute path), `~/.local/state/godwit`.
     ///
     /// - Parameters:
     ///   - name: The file's name.
     ///   - given: The folder that the user named; `nil` for a default.
     ///   - option: The option with which the user names another folder, for the error message.
     ///   - environment: The environment variables.
-    /// - Throws: `inputUnreadable` that names the folder and the remedy.
+    /// - Throws: `inputUnreadable` when the folder cannot be created.
     public static func path(
         for name: String, in given: String? = nil, option: String,
         environment: [String: String] = ProcessInfo.processInfo.environment

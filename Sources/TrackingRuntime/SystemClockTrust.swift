@@ -2,7 +2,8 @@ private import SystemLibrary
 
 /// Reads from the kernel if the device's clock is synchronised.
 package enum SystemClockTrust {
-    /// `true` while the kernel reports its clock as synchronised, by NTP or by a GPS receiver (`adjtimex`).
+    /// `true` while the kernel reports its clock as synchronised, by NTP or by a GPS receiver (`adjtimex`). `false`
+    /// also if the kernel cannot be asked.
     package static var isSynchronized: Bool {
         // Looked up by name, since Swift's view of the C library leaves out the header that declares it.
         guard let symbol = dlsym(nil, "adjtimex") else { return false }

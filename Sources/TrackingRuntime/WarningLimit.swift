@@ -1,7 +1,7 @@
 package import TrackingCore
 
 /// Limits similar warnings, so that foreign programs cannot fill the program's log. Of each kind, the first 10 warnings
-/// are logged, and then one every 10 s with the number of those that were not logged.
+/// are logged, and then at most one every 10 s, with the number of those that were not logged.
 package struct WarningLimit<Kind: Hashable & Sendable>: Sendable {
     /// The decision whether a warning is logged.
     package enum Verdict: Hashable, Sendable {
@@ -18,9 +18,9 @@ package struct WarningLimit<Kind: Hashable & Sendable>: Sendable {
         var last: MonotonicTime
     }
 
-    /// The number of warnings of a kind that are logged before the first pause: 10.
+    /// The number of warnings of a kind that are logged without a limit of their rate: the first 10.
     package static var atOnce: Int { 10 }
-    /// The time between two logged warnings of a kind, once the first ones were logged without a pause: 10 s.
+    /// The shortest time between two logged warnings of a kind, once the first ``atOnce`` were logged: 10 s.
     package static var interval: Duration { .seconds(10) }
 
     private var tallies: [Kind: Tally] = [:]

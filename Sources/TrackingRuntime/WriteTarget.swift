@@ -5,7 +5,7 @@ private import SystemLibrary
 public enum WriteTarget: Hashable, Sendable {
     /// A regular file at this path, or a path at which no file exists yet. The path is not a link.
     case file(String)
-    /// A file descriptor that this program already has open, such as `/dev/stdout` or `/dev/fd/63`.
+    /// A file descriptor of this program, named by a path such as `/dev/stdout` or `/dev/fd/63`.
     case descriptor(Int32)
     case folder
     /// A pipe, a device or another target that accepts bytes without being replaced.

@@ -9,7 +9,7 @@ import Foundation
 ///
 /// The file is removed before anything is written to the log.
 struct ClosingMark {
-    /// The state of a log that was closed in order.
+    /// The state of a log at the moment when it was closed in order: a digest of the numbers of its records.
     struct Closing: Hashable {
         /// The digest of the numbers of the log's records. See ``SpoolBook/digest``.
         var digest: UInt64
@@ -50,7 +50,8 @@ struct ClosingMark {
 
     /// Returns the state in which the log was closed, and deletes the file that contains it. The deletion is durable.
     ///
-    /// - Returns: The state; `nil` if the log was not closed in order, or is another file than the one that was closed.
+    /// - Returns: The state; `nil` if the log was not closed in order, is another file than the one that was closed, or
+    ///   the file with the state cannot be deleted.
     func take() -> Closing? {
         let mark = Self.text(of: self.path)
         let identity = Self.identity(self.log)

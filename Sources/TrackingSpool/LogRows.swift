@@ -9,7 +9,8 @@ enum LogRow {
     case value(StoredValue)
     case mark(StoredMark)
 
-    /// Decodes the columns of a row; `nil` if they do not belong to a table of a log, or if the row is damaged.
+    /// Decodes the columns of a row; `nil` if they do not belong to a table of a log, or if the row is damaged. The
+    /// checksum of a record is returned and not verified, because it depends on the id of the record's stream.
     init?(place: Int64, _ columns: [ScannedValue]) {
         switch columns.count {
         case SpoolSchema.Columns.stream: self.init(streamAt: place, columns)

@@ -3,9 +3,9 @@ import SystemLibrary
 /// Looks for evidence that a file is, or once was, a device's log. A damaged log is salvaged, but a file of another
 /// program is left unchanged.
 ///
-/// Evidence is the SQL text of the log's tables on the first page, or a row with a correct checksum on any other page.
-/// The write-ahead log may contain both as well. A file without content can become a log: an empty file, a database
-/// without tables, or a file of zeroes.
+/// Evidence is the SQL text of the log's tables on the first page, or a row on any page that can be decoded as a row of
+/// these tables. The write-ahead log may contain both as well. A file without content can become a log: an empty file,
+/// a database without tables, or a file of zeroes.
 struct LogTraces {
     let path: String
 
@@ -14,7 +14,8 @@ struct LogTraces {
     private static let header = Array("SQLite format 3\0".utf8)
     private static let statements = SpoolSchema.statements.map { Array($0.utf8) }
 
-    /// `true` if the file exists, has content, and shows no evidence that it ever was a device's log.
+    /// `true` if the file is readable, has content, and shows no evidence that it ever was a device's log. `false` for
+    /// a file without content.
     var areMissing: Bool {
         var status = stat()
         // The attempt to open a path that is not a regular file reports the cause.
@@ -29,7 +30,7 @@ struct LogTraces {
         return !Self.isZero(descriptor) && !self.hasRows && !self.isNamedAhead
     }
 
-    /// `true` if a page of the file has an intact row of a device's log.
+    /// `true` if a page of the file or of its write-ahead log has a row that can be decoded as a row of a device's log.
     private var hasRows: Bool {
         do {
             try LogRows(path: self.path).forEach { _ in throw Found() }

@@ -27,11 +27,11 @@ struct PageScan {
     /// `nil` if that page does not exist.
     let overflow: (UInt32) -> [UInt8]?
 
-    /// The maximum number of bytes of a row that is read: 4 MB. Longer rows are skipped.
+    /// The maximum number of bytes of a row that is read: 4 MiB. Longer rows are skipped.
     private static let longestRow = 4 << 20
     private static let mostColumns = 16
 
-    /// Calls `body` with each row of the page: its row id and its columns.
+    /// Calls `body` with the row id and the columns of each row of the page that can be read.
     ///
     /// - Returns: `true` if a row continues on other pages.
     func eachRow(_ body: (Int64, [ScannedValue]) throws -> Void) rethrows -> Bool {

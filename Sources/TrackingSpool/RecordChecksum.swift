@@ -30,7 +30,7 @@ struct RecordChecksum: Hashable, Sendable {
         return sum ^ sum >> 29
     }
 
-    /// Returns the checksum of a record.
+    /// Returns the checksum of a record of this checksum's stream.
     func value(of record: SpoolRecord) -> UInt64 {
         var trip = record.tripID ?? ""
         return trip.withUTF8 { trip in

@@ -24,7 +24,7 @@ struct RecordReader {
         self.maximumBytes = maximumBytes
     }
 
-    /// Reserves memory for `count` records of about 300 bytes, the size of a point.
+    /// Reserves memory for `count` records, at most 10,000, of about 300 bytes each, the size of a point.
     mutating func reserve(_ count: Int) {
         let count = min(count, 10_000)
         self.records.reserve(count, bytes: min(320 * count, self.maximumBytes))
@@ -51,7 +51,8 @@ struct RecordReader {
             seq: seq, time: UnixTime(time), kind: kind, tripID: row.isNull(3) ? nil : self.text(trip), payload: payload)
     }
 
-    /// Returns the records that were read, and those of the requested numbers `seqs` whose records were not found.
+    /// Returns the records that were read. Those of the requested numbers `seqs` that are not among the records are
+    /// returned as missing.
     func reading(of seqs: SeqSet) -> SpoolReading {
         var missing = seqs
         missing.subtract(self.records.seqs)

@@ -12,7 +12,8 @@ public final class SQLiteSpool: SpoolStorage {
     public enum Durability: Hashable, Sendable {
         /// A record survives a power cut once its append has returned.
         case full
-        /// A power cut may destroy the records that were appended last. The end of the program destroys none.
+        /// A power cut may destroy the records that were appended last. The end of the program, even a crash, destroys
+        /// none.
         case normal
     }
 
@@ -213,7 +214,7 @@ public final class SQLiteSpool: SpoolStorage {
         try await self.performOpen(.alone) { file, _ in file.book.unswept }
     }
 
-    /// Closes the log in order. See ``SpoolStorage/close()``.
+    /// Closes the log in order; does nothing if it is not open. See ``SpoolStorage/close()``.
     public func close() async throws(TrackingError) {
         let path = self.path
         try await self.perform(.alone) { file in

@@ -19,7 +19,7 @@ package final class PublisherRelay<Publisher: Sendable>: Sendable {
 
     private let state = Mutex(State.waiting([]))
 
-    /// Makes a relay without a publisher.
+    /// Makes a relay to which no publisher is connected. Fixes and other values wait until one is connected.
     package init() {}
 
     /// The publisher that is connected now; `nil` while none is connected.
@@ -27,7 +27,8 @@ package final class PublisherRelay<Publisher: Sendable>: Sendable {
         self.state.withLock { if case .connected(let publisher) = $0 { publisher } else { nil } }
     }
 
-    /// Delivers a value, such as a fix, to the present publisher, or else to the next one that is connected.
+    /// Delivers a value, such as a fix, to the connected publisher, or else to the next one that is connected. After
+    /// ``finish()``, discards the value.
     ///
     /// Returns when the next value may be delivered, or when the task is cancelled.
     package func deliver(_ delivery: @escaping Delivery) async {
@@ -52,10 +53,11 @@ package final class PublisherRelay<Publisher: Sendable>: Sendable {
         }
     }
 
-    /// Ends the delivery to the present publisher. Later values wait for the next publisher.
+    /// Disconnects the connected publisher, if there is one. Later values wait for the next publisher.
     package func disconnect() { self.state.withLock { if case .connected = $0 { $0 = .waiting([]) } } }
 
-    /// Ends the delivery: waiting callers return, and later values are discarded.
+    /// Ends the delivery for good: waiting callers of ``deliver(_:)`` return, and waiting and later values are
+    /// discarded.
     package func finish() {
         self.state.withLock { state in
             if case .waiting(let waiting) = state { for (_, receipt) in waiting { receipt.resume() } }

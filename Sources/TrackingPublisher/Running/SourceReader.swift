@@ -24,8 +24,9 @@ package struct SourceReader<Transport: MessageTransport>: Sendable {
     ///
     /// - Parameters:
     ///   - sources: The sources. Among equal sources, the first one is preferred.
-    ///   - waitsForBroker: `true` to continue after a fix only when it was acknowledged. A recording that is read as
-    ///     fast as possible then skips no fix.
+    ///   - waitsForBroker: `true` to continue after a fix only when everything published so far was acknowledged, or
+    ///     the broker rejects the device or all its trackables. A recording that is read as fast as possible then skips
+    ///     no fix.
     ///   - wireless: The wireless network whose name each fix gets; `nil` for none.
     ///   - logger: The logger of changes of the source and of bad input.
     package init(
@@ -58,7 +59,7 @@ package struct SourceReader<Transport: MessageTransport>: Sendable {
         }
     }
 
-    /// Asks all sources of fixes for the given resolution from now on.
+    /// Sets the resolution that all sources of fixes should have from now on.
     package func use(_ resolution: Resolution) async { await self.sources.use(resolution) }
 
     /// Reads the sources and passes their fixes to the publisher, until all sources have ended or the task is

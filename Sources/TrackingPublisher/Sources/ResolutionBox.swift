@@ -2,7 +2,8 @@ import Synchronization
 import TrackingCore
 import TrackingRuntime
 
-/// Stores the resolution that ``LocationSource/use(_:)`` sets, for the current run or a later one.
+/// Stores the resolution that ``LocationSource/use(_:)`` sets for one source, for the source's current run or a later
+/// one.
 final class ResolutionBox: Sendable {
     private struct State {
         var resolution: Resolution?

@@ -2,17 +2,18 @@ public import TrackingCore
 
 /// The facts of a source that are known before it runs, such as its name, its kind and its class of accuracy.
 public struct SourceFacts: Hashable, Sendable {
-    /// The source as its user wrote it, for logs and events, such as `gpsd://127.0.0.1:2947`. It never contains a
-    /// credential.
+    /// The name of the source in logs and events, usually its address as a user writes it, such as
+    /// `gpsd://127.0.0.1:2947`. It never contains a credential.
     public var name: String
-    /// The kind of source that each fix is marked with.
+    /// The kind of source, such as a GPS receiver or a replay, with which the source marks its fixes.
     public var kind: SourceKind
     /// `true` when the source ends by itself, as a recording does and a receiver does not.
     public var isFinite: Bool
     /// `true` for a receiver that measures the current position, `false` for a recording or a simulation. Only the
     /// dates of a live source are examined, and only a live source is tried again when it breaks.
     public var isLive: Bool
-    /// The class of accuracy that the source reaches. The cheapest source that suffices is the one that runs.
+    /// The class of accuracy that the source reaches. Of several sources, the one with the lowest sufficient class
+    /// runs.
     public var accuracy: Resolution.Accuracy
 
     /// Collects the facts of a source.

@@ -5,11 +5,10 @@ extension SourceSpecification {
     /// Makes the source that the specification describes. The source opens nothing until it runs.
     ///
     /// - Parameters:
-    ///   - pace: The replay speed of recorded files, or the speed of the simulated vehicle as a multiple of a
-    ///     car's.
-    ///   - seed: The seed of the bundled drive, ≥ 1, if the specification gives none. Drives with different
-    ///     seeds begin at different places of the route and stop at different lights.
-    /// - Throws: `invalidConfiguration` when the pace does not fit the source.
+    ///   - pace: The replay speed of recorded files, or the speed of the simulated vehicle as a multiple of a car's.
+    ///   - seed: The seed of the bundled drive, ≥ 1, if the specification gives none. Drives with different seeds begin
+    ///     at different places of the route and stop at different lights.
+    /// - Throws: `invalidConfiguration` for a simulation at the pace `max`, because a simulated drive has no end.
     public func makeSource(
         pace: ReplayPace = .recorded, seed: UInt64 = 1
     ) throws(TrackingError) -> any LocationSource {
@@ -45,7 +44,8 @@ extension SourceSpecification {
         return self.isReceiver && !self.asksForCycle
     }
 
-    /// `true` when the source measures the current position of the device.
+    /// `true` for gpsd, an NMEA server and a serial device: the source is known to measure the current position of the
+    /// device. `false` for standard input.
     public var isReceiver: Bool {
         switch self.input {
         case .gpsd, .nmeaServer: true

@@ -23,11 +23,11 @@ public struct SourceSpecification: Hashable, Sendable {
     public enum Input: Hashable, Sendable {
         /// The receivers of gpsd on a host.
         case gpsd(host: String, port: UInt16)
-        /// NMEA from a server.
+        /// NMEA sentences from a TCP server.
         case nmeaServer(host: String, port: UInt16)
         /// NMEA from a file or a serial device.
         case nmeaPath(String)
-        /// NMEA on standard input.
+        /// NMEA sentences on standard input.
         case nmeaStandardInput
         /// A GPX file.
         case gpx(String)
@@ -50,7 +50,7 @@ public struct SourceSpecification: Hashable, Sendable {
     /// The seed of the bundled drive; `nil` if the text gives none.
     public var seed: UInt64?
 
-    /// Makes a specification.
+    /// Makes the specification of a source of fixes from its parts.
     ///
     /// - Parameters:
     ///   - input: The input of the source.

@@ -65,7 +65,8 @@ struct DormantTrackable: Sendable {
         self.departure?.isWritten = true
     }
 
-    /// Returns quarantined records to the end of the trackable's stream, under new numbers.
+    /// Asks the log to put quarantined records back at the end of the trackable's current stream, under new numbers, so
+    /// that they are sent again. Answers the caller at once if there is no record to put back.
     ///
     /// A quarantined record was set aside because it could never be accepted. A record that cannot be decoded stays
     /// quarantined.
@@ -78,7 +79,7 @@ struct DormantTrackable: Sendable {
         return [.log(.putBack(stream, records, request: request))]
     }
 
-    /// Removes every record of the trackable from the log.
+    /// Removes every record of the trackable that is still to be sent from the log. Quarantined records remain.
     mutating func clearRecords() -> [Output] {
         let stored = self.log.streams.filter { !$0.stored.isEmpty }
         for stream in stored { self.log.change(stream.id) { $0.stored = SeqSet() } }

@@ -67,7 +67,7 @@ struct LiveOutput: Sendable {
         if self.raw != nil { change(&self.raw!.filter) }
     }
 
-    /// Begins to publish raw positions, or stops.
+    /// Begins to publish raw positions (`true`), or stops and discards those that wait (`false`).
     mutating func publishRaw(_ isWanted: Bool) {
         self.raw = isWanted ? self.raw ?? LiveLane(filter: self.lane.filter) : nil
     }

@@ -1,6 +1,7 @@
 import TrackingCore
 
-/// Detects a low battery for one trackable, and has the state of detection that the log stores.
+/// Detects a low battery for one trackable. The state of the detection is stored in the log, so that it survives a
+/// restart.
 struct LowBatteryReport: Sendable {
     /// Detects that the charge fell below the threshold; `nil` if no low battery is reported.
     private var detector: LowBatteryDetector?

@@ -14,7 +14,7 @@ struct OptionalGrantRefusals: Hashable, Sendable {
 
     /// The optional permissions that the broker refuses now.
     private(set) var grants: Set<Grant> = []
-    /// The time of the next attempt to use the refused permissions; `nil` if no attempt is due.
+    /// The time of the next attempt to use the refused permissions; `nil` if none is planned.
     private(set) var retryAt: MonotonicTime?
     private var backoff = Backoff(first: .seconds(1), maximum: .seconds(900))
 

@@ -21,7 +21,7 @@ struct PublishingStatus: Sendable {
     struct Confirmation: Hashable, Sendable {
         /// `true` after the broker delivered this publisher's own presence message to it.
         var isPresenceReceived = false
-        /// `true` after the broker acknowledged an update.
+        /// `true` after the broker acknowledged an update or, without live positions, a batch of records.
         var isUpdateAcknowledged = false
     }
 
@@ -33,7 +33,8 @@ struct PublishingStatus: Sendable {
         var retryAt: MonotonicTime
         /// The growing waits for rejections after this one. The status uses them when the next attempt begins.
         var backoff: Backoff
-        /// The proofs from before the rejection, if the trackable was announced on this connection; otherwise `nil`.
+        /// The proofs that arrived since the rejection, if the trackable was announced on this connection; otherwise
+        /// `nil`.
         var confirmation: Confirmation?
     }
 
@@ -52,7 +53,7 @@ struct PublishingStatus: Sendable {
     /// The waits after rejections of the trackable. They begin with the shortest wait again after the broker acknowledged
     /// an update.
     private var backoff = Backoff(first: .seconds(1), maximum: .seconds(900))
-    /// The state that the caller received last.
+    /// The trackable's state that was delivered last to the caller, with the code of its reason.
     var reported = Report()
 
     /// The reason why no new position of the trackable is published any more; `nil` while the trackable has not failed.
@@ -193,7 +194,8 @@ struct PublishingStatus: Sendable {
     /// - Parameters:
     ///   - reason: The reason for being offline; `nil` if none is known.
     ///   - isConnectionRejected: `true` while the broker rejects this device as a whole.
-    /// - Returns: The state and its reason; `nil` if the caller knows both already.
+    /// - Returns: The state and its reason; `nil` if nothing is to be delivered: the state is unchanged, and its reason
+    ///   is not new or is only another reason for having no connection.
     mutating func report(
         _ state: PublisherState, reason: TrackingError?, isConnectionRejected: Bool
     ) -> (state: PublisherState, reason: TrackingError?)? {

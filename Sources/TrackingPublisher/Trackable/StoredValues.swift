@@ -26,7 +26,7 @@ struct StoredValues: Hashable, Sendable {
 
     /// The encoded trip that had not ended when the program or the tracking ended.
     var trip: [UInt8]?
-    /// The encoded state of the low-battery detection.
+    /// The encoded state of the low-battery detection for the trackable; `nil` if there is none.
     var lowBattery: [UInt8]?
     /// The encoded times of the newest published records, if another system supplies the records.
     var watermarks: [UInt8]?

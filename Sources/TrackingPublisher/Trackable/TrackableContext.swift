@@ -10,7 +10,7 @@ struct TrackableContext: Sendable {
     let connectionRejection: TrackingError?
     /// `true` while sending is deferred, so that positions and records wait.
     let isHolding: Bool
-    /// `true` while a caller waits for the fix that it requested.
+    /// `true` while a caller that requested a new fix waits for it.
     let isFixRequested: Bool
     /// The number of events of all trackables that are recorded but not published yet.
     let unsentEvents: Int

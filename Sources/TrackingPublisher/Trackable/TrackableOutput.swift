@@ -24,9 +24,9 @@ extension TrackableStateMachine {
         /// Clear the publisher's presence of the trackable. The resolution is cleared too, unless other publishers are
         /// announced.
         case withdraw
-        /// Announce the trackable again within a second, for example because a subscriber arrived.
+        /// Publish the presence on the trackable again within a second, for example because a subscriber arrived.
         case announceSoon
-        /// Cancel the planned repetition of the announcement.
+        /// Cancel the planned repetition of the publisher's presence message on the trackable.
         case cancelAnnouncement
         /// Subscribe to the trackable's topics again. Their retained messages arrive before the trackable is announced.
         case subscribe

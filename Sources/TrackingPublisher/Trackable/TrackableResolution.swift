@@ -2,7 +2,7 @@ import TrackingCore
 
 /// The resolution of one trackable: its decision, the resolution in force, and the values published and delivered last.
 struct TrackableResolution: Sendable {
-    /// Decides the resolution from requests, constraints, proximity and battery.
+    /// Decides the trackable's resolution from requests, constraints, proximity and battery.
     private(set) var funnel: ResolutionStateMachine
     /// The resolution in force. It changes at most once a second.
     private(set) var damper: ResolutionDamper

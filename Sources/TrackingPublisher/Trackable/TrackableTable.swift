@@ -9,7 +9,7 @@ struct TrackableTable: Sendable {
         @Boxed var dormant: DormantTrackable?
     }
 
-    /// The publisher's state whose changes affect every trackable.
+    /// The part of the publisher's state whose changes affect every trackable, such as an announcement on a connection.
     struct Conditions: Hashable, Sendable {
         var isOn: Bool
         var isAnnounced: Bool
@@ -68,8 +68,8 @@ struct TrackableTable: Sendable {
         return (isDeferring ? Array(self.tracked) : touched, touched)
     }
 
-    /// The next time at which a tracked trackable has something to do; `nil` if there is none, or if the trackable is
-    /// not tracked.
+    /// Returns the next time at which a tracked trackable has something to do; `nil` if there is none, or if the
+    /// trackable is not tracked.
     func nextDeadline(of id: TrackableID, _ context: TrackableContext) -> MonotonicTime? {
         self.entries[id]?.tracked?.nextDeadline(context)
     }

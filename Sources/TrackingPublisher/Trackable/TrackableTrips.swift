@@ -98,7 +98,7 @@ struct TrackableTrips: Sendable {
 /// The end of a trip that ended because its trackable stopped being tracked. It is published after it was written to
 /// the log.
 struct Departure: Hashable, Sendable {
-    /// The last version of the trip.
+    /// The last version of the trip that ended.
     var trip: Trip
     /// The event that reports the end of the trip; `nil` if the program was started again since.
     var event: TrackingEvent?

@@ -23,7 +23,7 @@ public struct WirelessNetwork: Sendable {
     }
 
     /// The current name of the wireless network. It is that of the first connected wireless interface in alphabetical
-    /// order; `nil` when no wireless interface is connected.
+    /// order; `nil` when no wireless interface is connected or its driver reports no name.
     public var name: String? {
         for interface in SmallFile.names(in: self.directory) where self.isWireless(interface) {
             guard let name = self.ask(interface).flatMap(Self.text) else { continue }

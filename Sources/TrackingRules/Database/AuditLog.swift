@@ -2,7 +2,7 @@ package import GRDB
 package import TrackingCore
 import TrackingRuntime
 
-/// The person or program that changes the data of a gateway.
+/// The person or program that changes the data of a gateway, or sends a command to a device.
 package struct AuditActor: Hashable, Sendable {
     /// The name of the token with which the change was made, or `command line`.
     package var name: String
@@ -11,7 +11,7 @@ package struct AuditActor: Hashable, Sendable {
     /// The IP address of the client; `nil` for the command line.
     package var address: String?
 
-    /// Creates a description of the person or program that makes a change.
+    /// Creates the actor of a change from the name and the number of a token, and the address of the client.
     package init(name: String, token: Int64? = nil, address: String? = nil) {
         self.name = name
         self.token = token
@@ -22,7 +22,8 @@ package struct AuditActor: Hashable, Sendable {
     package static let commandLine = AuditActor(name: "command line")
 }
 
-/// The audit of a gateway: the changes that administrators made, with the person, the time and the address.
+/// The audit of a gateway: the changes that administrators made and the commands that they sent, with the person, the
+/// time and the address.
 ///
 /// An entry is written in the transaction of its change, so that neither exists without the other. An entry contains no
 /// secrets and no coordinates. The number of entries is limited; the oldest are removed.
@@ -41,11 +42,11 @@ package struct AuditLog: Sendable {
         case sendCommand = "send command"
     }
 
-    /// An entry of the audit, which describes one change of the gateway's data.
+    /// An entry of the audit, which names one change of the gateway's data or one command to a device.
     package struct Entry: Hashable, Sendable {
-        /// The number of the entry, which grows with each change.
+        /// The number of the entry in the audit, which grows with each entry.
         package var number: Int64
-        /// The time of the change.
+        /// The time at which the entry was written, together with the change.
         package var time: UnixTime
         /// The person or program that made the change.
         package var actor: AuditActor
@@ -95,7 +96,7 @@ package struct AuditLog: Sendable {
     /// Writes an entry to the audit about an action that changes no row of the database, such as a command to a device.
     /// Call this function before the action.
     ///
-    /// - Throws: `storeFailed`; the action must then not be performed.
+    /// - Throws: `storeFailed`, `storeUnusable`; the action must then not be performed.
     package func add(_ action: Action, _ object: String, by actor: AuditActor) async throws(TrackingError) {
         try await self.database.write { db in try Self.add(action, object, by: actor, to: db) }
     }
@@ -106,7 +107,7 @@ package struct AuditLog: Sendable {
     ///   - time: The time from which entries are returned; `nil` for all.
     ///   - number: The number of the last entry of the page before; 0 for the first page.
     ///   - limit: The largest number of entries.
-    /// - Throws: `storeFailed`.
+    /// - Throws: `storeFailed`, `storeUnusable`.
     package func entries(
         since time: UnixTime? = nil, after number: Int64 = 0, limit: Int = 1000
     ) async throws(TrackingError) -> [Entry] {

@@ -36,8 +36,8 @@ package struct GatewayDatabase: Sendable {
     /// - Parameters:
     ///   - path: The path of the file.
     ///   - migrations: The migrations of all components that use the file, in order.
-    /// - Throws: `storeUnusable` when the file is no gateway database, or was written by a newer version of Godwit;
-    ///   `storeFailed` when the file cannot be opened.
+    /// - Throws: `storeUnusable` when the file is no SQLite database, is damaged, or was written by a newer version of
+    ///   Godwit; `storeFailed` when the file cannot be opened, or a migration fails.
     package init(path: String, migrations: [Migration]) throws(TrackingError) {
         self.path = path
         self.commits = DatabaseChanges(path: path)
@@ -129,7 +129,7 @@ package struct GatewayDatabase: Sendable {
     /// Rewrites the database file and empties its write-ahead log, so that neither contains a byte of deleted rows.
     /// Waits at most 5 s for other processes that are reading the file.
     ///
-    /// - Throws: `storeFailed`; the file can then still contain deleted rows.
+    /// - Throws: `storeFailed`, or `storeUnusable` for a damaged file; the file can then still contain deleted rows.
     package func overwriteDeleted() async throws(TrackingError) {
         do {
             try await self.pool.vacuum()
@@ -139,7 +139,7 @@ package struct GatewayDatabase: Sendable {
 
     /// Closes the database file. No other function may be called afterwards.
     ///
-    /// - Throws: `storeFailed`.
+    /// - Throws: `storeFailed`, or `storeUnusable` for a damaged file.
     package func close() throws(TrackingError) {
         do { try self.pool.close() } catch { throw Self.explain(error, self.path) }
     }

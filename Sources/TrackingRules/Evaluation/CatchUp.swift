@@ -37,8 +37,8 @@ struct CatchUp: Sendable {
     private var queries: [HistoryRead.Query] = []
     private var reading = 0
     private var readNumber = 0
-    /// The request for a page whose answer is awaited, and the count of cleared trackables at the time of the request;
-    /// `nil` if no answer is awaited.
+    /// The request for a page whose answer is awaited, and the number of clearings of trackables at the time of the
+    /// request; `nil` if no answer is awaited.
     private var outstanding: (read: HistoryRead, clearings: Int)?
     /// The time before which no page of the history is requested; `nil` while the gateway is not connected.
     private var earliest: MonotonicTime?
@@ -99,7 +99,7 @@ struct CatchUp: Sendable {
 
     /// Returns the request for the next page of the history; `nil` if none is due.
     ///
-    /// - Parameter clearings: The count of trackables whose positions were cleared since the gateway started.
+    /// - Parameter clearings: The number of times that a trackable's position was cleared since the gateway started.
     mutating func nextRead(clearings: Int, at moment: Moment) -> HistoryRead? {
         guard let times = self.times, let deadline = self.deadline, deadline <= moment.now,
             let query = self.queries.last
@@ -125,7 +125,7 @@ struct CatchUp: Sendable {
     ///   - page: The page.
     ///   - read: The request that the page answers.
     ///   - kinds: The kinds of messages that webhooks receive.
-    ///   - clearings: The count of trackables whose positions were cleared since the gateway started.
+    ///   - clearings: The number of times that a trackable's position was cleared since the gateway started.
     /// - Returns: `true` if the page is valid, so that its missed records can be queued. `false` if the request is out
     ///   of date, or if a trackable was cleared during the reading. In the second case the same page is requested
     ///   again.
@@ -193,8 +193,8 @@ struct CatchUp: Sendable {
         for name in names { self.queued[id, default: [:]][name.stream, default: SeqSet()].insert(name.seq) }
     }
 
-    /// Returns `true` if a record from the history was never queued for webhooks. The record counts as queued from then
-    /// on.
+    /// Returns `true` if a record from the history was not queued for webhooks, as far as the watermarks and the
+    /// numbers of queued records show. The record counts as queued from then on.
     mutating func isMissed(_ kind: Outbox.Kind, _ name: RecordName, of id: TrackableID) -> Bool {
         let mark = self.watermarks.marks[.init(trackable: id, kind: kind, stream: name.stream)]
         guard mark.map({ name.seq > $0.seq }) ?? true, self.queued[id]?[name.stream]?.contains(name.seq) != true
@@ -203,7 +203,8 @@ struct CatchUp: Sendable {
         return true
     }
 
-    /// Returns `true` if a version of a trip was never queued for webhooks. The version counts as queued from then on.
+    /// Returns `true` if a version of a trip was not queued for webhooks, as far as the watermarks and the numbers of
+    /// queued records show. The version counts as queued from then on.
     mutating func isMissed(_ trip: Trip, of id: TrackableID) -> Bool {
         var trips = self.tripWatermarks
         return trips.advance(to: trip, of: id)

@@ -4,7 +4,7 @@ import TrackingCore
 /// Publishes the events that the gateway's rules produced on the MQTT event topics of their trackables, in order.
 ///
 /// The events wait in the outbox, a message queue in the gateway's database. Each event is published after the broker
-/// has acknowledged the event before it.
+/// has acknowledged the event before it. An event that the broker's access rules reject is dropped.
 struct RuleEventPublisher: Sendable {
     /// The name under which this publisher reads the outbox.
     static let reader = "mqtt"
@@ -32,7 +32,7 @@ struct RuleEventPublisher: Sendable {
                 backoff = Self.minimumBackoff
             } catch {
                 self.logger.info(
-                    "Event that a rule produced could not be published; the gateway tries again",
+                    "Event that a rule produced could not be published, or not be marked as published; the gateway tries again",
                     metadata: ["reason": "\(error.message)"])
                 try? await Task.sleep(for: backoff)
                 backoff = min(backoff * 2, Self.maximumBackoff)

@@ -10,7 +10,8 @@ struct RuleRows: Hashable, Sendable {
     /// The trackables whose retained position a client cleared while the gateway was connected to the broker. The
     /// records that other components of the gateway store about these trackables are removed as well.
     var withdrawn: Set<TrackableID> = []
-    /// The states of rules that changed, one for each trackable and rule.
+    /// The rule states that changed, one for each pair of a trackable and a rule: if the rule's condition holds, since
+    /// when, and if that was reported.
     var states: [RuleBook.Entry] = []
     /// The pairs of trackable and rule whose saved state is removed.
     var dropped: Set<RuleBook.Key> = []
@@ -103,8 +104,9 @@ struct RuleRows: Hashable, Sendable {
         try Double.fetchOne(db, sql: "SELECT time FROM outboxToldUntil").map { UnixTime($0) }
     }
 
-    /// Forgets which records were queued for webhooks before a time. With `nil`, forgets all queued records and the
-    /// time up to which every message was queued. Runs within a transaction.
+    /// Forgets which records were queued for webhooks before a time, and all but the ``Outbox/maximumCount`` records
+    /// that were queued last. With `nil`, forgets all queued records and the time up to which every message was queued.
+    /// Runs within a transaction.
     static func removeWatermarks(before time: UnixTime?, in db: Database) throws {
         if let time {
             try db.execute(sql: "DELETE FROM outboxTold WHERE time < ?", arguments: [time.seconds])

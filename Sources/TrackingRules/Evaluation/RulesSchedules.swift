@@ -121,7 +121,7 @@ struct RetainedComparison: Sendable {
     /// a position arrived afterwards. `nil` while no comparison is requested.
     private var retained: Set<TrackableID>?
     private var due: MonotonicTime?
-    /// `true` after the first comparison since the start of the gateway.
+    /// `true` after the first comparison of trackables with the positions at the broker since the start of the gateway.
     private(set) var hasCompared = false
 
     /// The time at which ``begin(at:)`` starts the comparison of trackables; `nil` for none.
@@ -157,7 +157,8 @@ struct RetainedComparison: Sendable {
 }
 
 /// Decides when the gateway saves the cursor, the time up to which it has queued every message for webhooks. It saves
-/// the cursor after each connection to the broker, after each reading of the history, and once a minute.
+/// the cursor after each connection to the broker, after each reading of the history, once a minute, and before the
+/// service ends.
 struct QueueCursor: Sendable {
     /// `true` when the gateway was ever connected to the broker, in this run or an earlier one.
     private(set) var wasConnected: Bool

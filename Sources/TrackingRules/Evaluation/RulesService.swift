@@ -109,7 +109,7 @@ package final class RulesService: Service {
 
     /// Evaluates rules until a graceful shutdown or cancellation. Then saves the changes that are not saved yet.
     ///
-    /// - Throws: `storeFailed`, `storeUnusable` when the saved state of the rules cannot be read at the start.
+    /// - Throws: `storeFailed`, `storeUnusable` when the gateway's database cannot be read or written at the start.
     package func run() async throws {
         let topics = RuleEventPublisher(
             outbox: self.outbox, gate: self.gate, publish: self.effects.publish, logger: self.logger)
@@ -265,7 +265,7 @@ package final class RulesService: Service {
             for rows in self.state.withLock({ $0.machine.stop(at: moment) }) { try await self.write(rows) }
         } catch {
             self.logger.error(
-                "Events that rules produced just before the shutdown are lost: the gateway's database could not be written",
+                "Gateway's database could not be written at the shutdown: any events that rules produced and that were not saved yet are lost",
                 metadata: ["reason": "\(error.message)"])
         }
     }
@@ -308,8 +308,8 @@ package final class RulesService: Service {
         }
     }
 
-    /// Removes the outbox messages about trackables that were erased from the history while the gateway was not
-    /// running. Also removes the records of other components about them.
+    /// Removes the data of trackables that were erased from the history while the gateway was not running: the outbox
+    /// messages and the records of other components that are older than the erased time.
     private func removeErased() async throws(TrackingError) {
         guard let history = self.history else { return }
         let related = self.configuration.related

@@ -32,7 +32,7 @@ struct RulesStateMachine: Sendable {
         var cursor: UnixTime?
     }
 
-    /// An input of the rules' state machine.
+    /// An input of the rules' state machine: an event of the subscriber, a timer, or the result of an action.
     enum Input: Sendable {
         /// The gateway's subscriber delivered an event.
         case received(SubscriberEvent)
@@ -56,7 +56,8 @@ struct RulesStateMachine: Sendable {
         case historyReadFailed(HistoryRead)
     }
 
-    /// An output of the rules' state machine, which ``RulesService`` performs.
+    /// An instruction of the rules' state machine that ``RulesService`` performs, such as to save changes or to read
+    /// the history.
     enum Action: Hashable, Sendable {
         /// Write these changes to the database in one transaction. Answered by `saved` or `saveFailed`.
         case save(RuleRows)
@@ -106,7 +107,8 @@ struct RulesStateMachine: Sendable {
     private var trimDeadline: MonotonicTime
     private var clockStep = ClockStep()
 
-    /// Creates a state machine that is not connected to the broker yet.
+    /// Creates the rules' state machine from the data that an earlier run saved. The gateway counts as not connected to
+    /// the broker.
     init(_ configuration: Configuration, saved: Saved = Saved(), at moment: Moment) {
         self.configuration = configuration
         self.start = moment
@@ -158,7 +160,7 @@ struct RulesStateMachine: Sendable {
         return actions + self.dueActions(at: moment)
     }
 
-    /// Returns the time at which the machine expects the input `timerFired`.
+    /// Returns the time at which the state machine expects the input `timerFired` next.
     func nextDeadline(at moment: Moment) -> MonotonicTime {
         let rules = self.book.nextDeadline.map { moment.now.advanced(by: max(.zero, $0.since(moment.wall))) }
         let catchUp = self.pending.hasRoomForPage ? self.catchUp?.deadline : nil

@@ -45,7 +45,8 @@ package struct Outbox: Sendable {
         /// The payload as in the tracking protocol: JSON text.
         package var payload: String
         /// The name (stream and number) of the record in the message. The message is not added if a message of the same
-        /// record was added before. With `nil`, the message is always added.
+        /// record was added before and is still remembered (see ``Outbox/add(_:to:)``). With `nil`, the message is
+        /// always added.
         package var record: RecordName?
     }
 
@@ -62,10 +63,11 @@ package struct Outbox: Sendable {
 
     private let database: GatewayDatabase
 
-    /// Creates access to the outbox of a database.
+    /// Creates access to the outbox in a gateway's database.
     package init(_ database: GatewayDatabase) { self.database = database }
 
-    /// Returns a stream that yields after each change of the gateway's database.
+    /// Returns a stream that yields after each commit to the gateway's database, also one that does not change the
+    /// outbox.
     func changes() -> AsyncStream<Void> { self.database.changes() }
 
     /// Ensures that the ids of later messages are above all earlier ids, even after the database was restored from a
@@ -234,8 +236,8 @@ package struct Outbox: Sendable {
             sql: "DELETE FROM outbox WHERE trackable = ? AND time < ?", arguments: [id.rawValue, time.seconds])
     }
 
-    /// Adds messages to the outbox, within a transaction. A message whose record was added within ``maximumAge`` is not
-    /// added again.
+    /// Adds messages to the outbox, within a transaction. A message whose record was added within ``maximumAge``, and
+    /// is among the last ``maximumCount`` records, is not added again.
     package static func add(_ drafts: [Draft], to db: Database) throws {
         for draft in drafts where try Self.isNew(draft, db) {
             try db.execute(
@@ -249,8 +251,8 @@ package struct Outbox: Sendable {
         }
     }
 
-    /// Returns `true` if no message of the same record was added to the outbox before. The record counts as added from
-    /// then on.
+    /// Returns `true` if no message of the same record is remembered as added to the outbox, or the message has no
+    /// record. The record counts as added from then on.
     private static func isNew(_ draft: Draft, _ db: Database) throws -> Bool {
         guard let record = draft.record else { return true }
         try db.execute(

@@ -1,10 +1,13 @@
 import TrackingCore
 
-/// The webhook messages in memory that were not written to the outbox yet. Their number and their bytes are limited.
+/// The webhook messages in memory that were not written to the outbox yet. The number and the bytes of received
+/// messages are limited.
 struct PendingMessages: Sendable {
-    /// The largest number of webhook messages in memory. Further messages are dropped.
+    /// The number of webhook messages in memory at which further received messages are dropped. Missed messages from
+    /// the history are added nevertheless.
     static let maximumCount = 10_000
-    /// The largest number of payload bytes of the webhook messages in memory: 64 MiB. Further messages are dropped.
+    /// The number of payload bytes of the webhook messages in memory, 64 MiB, that received messages must not exceed. A
+    /// received message beyond it is dropped.
     static let maximumBytes = 67_108_864
     /// The number of webhook messages in memory from which on the gateway pauses reading missed messages from the
     /// history.

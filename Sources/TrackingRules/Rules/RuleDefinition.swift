@@ -36,7 +36,7 @@ package struct RuleDefinition: Hashable, Sendable {
     /// - Parameters:
     ///   - fences: The existing fences, by name.
     ///   - groups: The trackables of each existing group, by the group's name.
-    /// - Throws: `invalidConfiguration` when the fence does not exist, or a number is out of range.
+    /// - Throws: `invalidConfiguration` when the fence does not exist, or the rule's name or a number is out of range.
     package func rule(
         fences: [String: Fence], groups: [String: Set<TrackableID>]
     ) throws(TrackingError) -> Rule {
@@ -84,7 +84,7 @@ extension RuleDefinition {
     /// - Parameters:
     ///   - name: The name of the rule.
     ///   - json: The JSON object, as stored or as a client sent it.
-    /// - Throws: `invalidConfiguration` that names the invalid member.
+    /// - Throws: `invalidConfiguration` that names the invalid member; `invalidName` for an invalid trackable.
     package init(name: String, json: JSONValue) throws(TrackingError) {
         func text(_ member: String) throws(TrackingError) -> String {
             if let text = json[member]?.text { return text }

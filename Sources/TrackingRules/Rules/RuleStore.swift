@@ -39,9 +39,9 @@ package struct RuleStore: Sendable {
 
     // MARK: - Names
 
-    /// Returns the labels of the given trackables, or of all trackables that have one (`nil`).
+    /// Returns the labels of those of the given trackables that have one; with `nil`, the labels of all trackables.
     ///
-    /// - Throws: `storeFailed`.
+    /// - Throws: `storeFailed`, `storeUnusable`.
     package func labels(of ids: [TrackableID]? = nil) async throws(TrackingError) -> [TrackableID: TrackableLabel] {
         try await self.database.read { db in
             var labels: [TrackableID: TrackableLabel] = [:]
@@ -67,7 +67,7 @@ package struct RuleStore: Sendable {
     ///
     /// - Parameter assignments: The changes, such as `name=Van 7`; see ``TrackableLabel/set(_:)``.
     /// - Returns: The changed label.
-    /// - Throws: `invalidConfiguration` for an invalid assignment; `storeFailed`.
+    /// - Throws: `invalidConfiguration` for an invalid assignment; `storeFailed`, `storeUnusable`.
     package func setLabel(
         of id: TrackableID, _ assignments: [String]
     ) async throws(TrackingError) -> TrackableLabel {
@@ -83,7 +83,7 @@ package struct RuleStore: Sendable {
     ///     groups is passed as `nil`.
     ///   - change: Changes the label. A label that is then empty is removed.
     /// - Returns: The label after the change, and the outcome.
-    /// - Throws: The errors of `change`; `storeFailed`.
+    /// - Throws: The errors of `change`; `storeFailed`, `storeUnusable`.
     package func changeLabel(
         of id: TrackableID, if condition: @escaping Condition<TrackableLabel> = { _ in true },
         _ change: @escaping @Sendable (inout TrackableLabel) throws(TrackingError) -> Void
@@ -141,8 +141,8 @@ package struct RuleStore: Sendable {
     /// Adds a fence, or replaces the fence of the same name.
     ///
     /// - Parameter condition: Decides, by the stored fence of the same name, if the fence is added.
-    /// - Throws: `invalidConfiguration` when there are ``maximumCount`` other fences already, or the fence's name is
-    ///   not plain text; `storeFailed`.
+    /// - Throws: `invalidConfiguration` when there are ``maximumCount`` other fences already, the fence's name is not
+    ///   plain text, or the fence is too large to store; `storeFailed`, `storeUnusable`.
     @discardableResult
     package func add(
         _ fence: Fence, if condition: @escaping Condition<Fence> = { _ in true }
@@ -158,14 +158,14 @@ package struct RuleStore: Sendable {
     /// Removes the fence of this name.
     ///
     /// - Returns: `true` if the fence existed.
-    /// - Throws: `invalidConfiguration` when a rule uses the fence; `storeFailed`.
+    /// - Throws: `invalidConfiguration` when a rule uses the fence; `storeFailed`, `storeUnusable`.
     package func removeFence(_ name: String) async throws(TrackingError) -> Bool {
         try await self.removeFence(name) { _ in true } == .removed
     }
 
-    /// Removes the fence of this name, if it meets a condition.
+    /// Removes the fence of this name, if the stored fence (`nil` if there is none) meets a condition.
     ///
-    /// - Throws: `invalidConfiguration` when a rule uses the fence; `storeFailed`.
+    /// - Throws: `invalidConfiguration` when a rule uses the fence; `storeFailed`, `storeUnusable`.
     package func removeFence(
         _ name: String, if condition: @escaping Condition<Fence>
     ) async throws(TrackingError) -> Outcome {
@@ -191,8 +191,8 @@ package struct RuleStore: Sendable {
     /// Adds a rule, or replaces the rule of the same name.
     ///
     /// - Parameter condition: Decides, by the stored rule of the same name, if the rule is added.
-    /// - Throws: `invalidConfiguration` when the rule's fence does not exist, a number is out of range, or there are
-    ///   ``maximumCount`` other rules already; `storeFailed`.
+    /// - Throws: `invalidConfiguration` when the rule's fence does not exist, a name or a number is invalid, the rule
+    ///   is too large to store, or there are ``maximumCount`` other rules already; `storeFailed`, `storeUnusable`.
     @discardableResult
     package func add(
         _ definition: RuleDefinition, if condition: @escaping Condition<RuleDefinition> = { _ in true }
@@ -220,9 +220,10 @@ package struct RuleStore: Sendable {
         try await self.removeRule(name) { _ in true } == .removed
     }
 
-    /// Removes the rule of this name, with its saved states, if it meets a condition.
+    /// Removes the rule of this name, with its saved states, if the stored rule (`nil` if there is none) meets a
+    /// condition.
     ///
-    /// - Throws: `storeFailed`.
+    /// - Throws: `storeFailed`, `storeUnusable`.
     package func removeRule(
         _ name: String, if condition: @escaping Condition<RuleDefinition>
     ) async throws(TrackingError) -> Outcome {
@@ -234,8 +235,8 @@ package struct RuleStore: Sendable {
         }
     }
 
-    /// Returns the rules that the gateway applies, with their fences and the members of their groups. Invalid rules are
-    /// omitted.
+    /// Returns the rules that the gateway applies, with their fences and the members of their groups. Rules without an
+    /// existing fence or with a number out of range are omitted.
     package func rules() async throws(TrackingError) -> [Rule] {
         try await self.database.read { db in
             let fences = Dictionary(try Self.fences(db).map { ($0.name, $0) }, uniquingKeysWith: { $1 })

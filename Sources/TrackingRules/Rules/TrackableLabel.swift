@@ -1,6 +1,6 @@
 package import TrackingCore
 
-/// The label of a trackable: the name, icon and groups that an operator gives it.
+/// The label of a trackable: the name, icon and groups that a person gives the trackable for the map and the rules.
 package struct TrackableLabel: Hashable, Sendable {
     /// The trackable that the label belongs to.
     package var trackable: TrackableID

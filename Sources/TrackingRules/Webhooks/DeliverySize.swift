@@ -9,7 +9,8 @@ struct DeliverySize: Equatable {
         case halved
         /// The webhook rejected a single message: skip this message, and deliver the next messages.
         case quarantined
-        /// The delivery failed: deliver the same messages again after a pause.
+        /// The delivery got no answer, or one that neither accepts nor rejects the messages: deliver them again after a
+        /// pause.
         case `repeat`
     }
 

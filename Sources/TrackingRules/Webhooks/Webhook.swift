@@ -19,7 +19,8 @@ package struct Webhook: Hashable, Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - url: The address, at most 2,048 bytes.
     ///   - secret: The secret key for the signatures.
-    /// - Throws: `invalidConfiguration` when the address is not an HTTP URL, or the secret has fewer than 16 bytes.
+    /// - Throws: `invalidConfiguration` when the address is not an HTTP URL or is too long, or the secret has fewer
+    ///   than 16 bytes.
     package init(url: String, secret: String) throws(TrackingError) {
         let isAddress = url.wholeMatch(of: #/https?:\/\/[^\/?#\s][^\s]*/#) != nil
         guard isAddress, url.utf8.count <= 2048 else {

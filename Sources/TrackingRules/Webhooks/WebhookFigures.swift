@@ -2,7 +2,8 @@ package import CoreMetrics
 
 /// The metrics of the deliveries to one webhook.
 package struct WebhookFigures: Sendable {
-    /// The name of the metric that counts messages that a webhook rejected.
+    /// The name of the metric that counts the messages that a webhook rejected because of their content and that are
+    /// skipped.
     package static let rejectedLabel = "godwit_gateway_webhook_refused_total"
     /// The name of the metric that counts deliveries to a webhook that failed and are repeated.
     package static let failuresLabel = "godwit_gateway_webhook_failures_total"

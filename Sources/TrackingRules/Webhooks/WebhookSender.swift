@@ -65,7 +65,7 @@ package struct WebhookSender: Sendable {
                 } catch {
                     guard !Task.isCancelled else { return }
                     self.logger.error(
-                        "Webhook messages could not be read from the gateway's database; the gateway tries again",
+                        "Gateway's database could not be read or written while webhook messages were delivered; the gateway tries again, and may deliver messages twice",
                         metadata: ["reason": "\(error.message)"])
                     try? await Task.sleep(for: .seconds(1))
                 }

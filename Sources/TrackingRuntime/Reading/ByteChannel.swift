@@ -82,8 +82,8 @@ package final class ByteChannel {
         }
     }
 
-    /// Reads and discards the input until it ends, another task signals news, or the task is cancelled. Then discards
-    /// the bytes that have already arrived. Does nothing for a regular file.
+    /// Reads and discards the input until it ends, a read fails, another task signals news, or the task is cancelled.
+    /// Then discards the bytes that have already arrived. Does nothing for a regular file.
     package func discard() async {
         guard !self.isRegular else { return }
         while case .bytes? = try? await self.read() {}

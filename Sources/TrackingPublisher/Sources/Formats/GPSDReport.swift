@@ -5,13 +5,13 @@ import TrackingCore
 enum GPSDReport: Hashable, Sendable {
     /// gpsd's first report on a connection: the release of gpsd and the major version of its protocol.
     case version(release: String, protocolMajor: Int)
-    /// A list of all receivers that gpsd has now.
+    /// A report that lists all receivers that gpsd has now.
     case devices([Device])
     /// A report that a receiver appeared, changed or (with `isActive` false) disappeared.
     case device(Device)
-    /// A report of a fix, with the path of the receiver that made it.
+    /// A report of a fix, with the path of the receiver that made it; `nil` if the report names no path.
     case fix(Location, device: String?)
-    /// A report of a receiver that has no fix, or of a fix without a time.
+    /// A report of a receiver that has no fix, or of a fix without a valid time or position.
     case noFix
     /// A report that gpsd rejected a command, with gpsd's message.
     case error(String)
@@ -27,7 +27,8 @@ enum GPSDReport: Hashable, Sendable {
         /// The shortest cycle of the receiver, in seconds; `nil` when gpsd cannot set its cycle or has not reported
         /// it yet.
         var shortestCycle: Double?
-        /// The driver and the kind of receiver; `nil` while gpsd has not recognized the receiver.
+        /// The names of gpsd's driver and of the receiver's subtype, as one text; `nil` while gpsd has not recognized
+        /// the receiver.
         var driver: String?
     }
 

@@ -10,7 +10,7 @@ struct JSONLinesReader: RecordingDecoder {
     /// Creates a reader of GeoJSON Features in the form that Godwit's protocol defines.
     init() { self.init(decode: { bytes throws(TrackingError) in try LocationCodec.decodeFeature(bytes) }) }
 
-    /// Creates a reader that decodes each Feature with `decode`.
+    /// Creates a reader that decodes each line, one GeoJSON Feature, with the function `decode`.
     init(decode: @escaping @Sendable (ArraySlice<UInt8>) throws(TrackingError) -> Location) { self.decode = decode }
 
     mutating func append(_ bytes: ArraySlice<UInt8>) -> [SourceEvent] {

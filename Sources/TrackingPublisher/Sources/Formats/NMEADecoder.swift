@@ -52,7 +52,8 @@ struct NMEADecoder: Sendable {
         }
     }
 
-    /// Processes one sentence and returns the fix that it completes, if any.
+    /// Processes one sentence. Returns the fix of the epoch that the sentence ends, if there is one: usually that of
+    /// the previous time of day.
     mutating func receive(_ sentence: NMEASentence, clock: UnixTime) -> [SourceEvent] {
         guard let kind = sentence.kind else { return [] }
         var events: [SourceEvent] = []
@@ -82,7 +83,7 @@ struct NMEADecoder: Sendable {
     /// Returns the fix of the epoch, if it was not returned yet.
     mutating func fellQuiet(clock: UnixTime) -> [SourceEvent] { self.isWaiting ? self.give(clock: clock) : [] }
 
-    /// Handles the end of the input. Returns the last fix, if it was not returned yet.
+    /// Handles the end of the input. Returns the fix of the last epoch, if it has one that was not returned yet.
     mutating func finish(clock: UnixTime) -> [SourceEvent] { self.give(clock: clock) }
 
     /// Ends the present epoch (a burst of sentences with one time of day) and returns its fix, if it has one. Each

@@ -8,7 +8,8 @@ struct NMEAEpoch: Hashable, Sendable {
     private(set) var days: Int?
 
     private var coordinate: Coordinate?
-    /// `true` when any sentence reports that there is no fix. That report overrides the other sentences.
+    /// `true` when a GGA, RMC or GLL sentence reports that there is no fix, or that the position was entered by hand.
+    /// That report overrides the other sentences.
     private var isInvalid = false
     private var fixMode: Int?
     private var isDifferential = false
@@ -18,7 +19,7 @@ struct NMEAEpoch: Hashable, Sendable {
     private var deviations: NMEASentence.GST?
     private var speed: Double?
     private var course: Double?
-    /// `true` when the receiver reports that the position is simulated.
+    /// `true` when the last GGA sentence of the epoch reports that the position is simulated.
     private var isSimulated = false
 
     /// Begins an epoch of sentences with this time of day.
@@ -45,8 +46,8 @@ struct NMEAEpoch: Hashable, Sendable {
         }
     }
 
-    /// Returns the fix of the epoch, if any. Without a date in the sentences, the date is the one that is nearest to
-    /// `reference`.
+    /// Returns the fix of the epoch, if any. Without a date in the sentences, the fix gets the date that puts its time
+    /// of day nearest to `reference`.
     func location(nearest reference: UnixTime) -> Location? {
         guard self.hasFix, let coordinate = self.coordinate else { return nil }
         var location = Location(coordinate: coordinate, time: self.moment(nearest: reference))

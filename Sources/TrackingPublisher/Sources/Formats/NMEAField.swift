@@ -34,7 +34,7 @@ struct NMEAField: Sendable {
     /// The field as a decimal number of 0 or more; `nil` for a negative number or other text.
     var magnitude: Double? { self.number.flatMap { $0 >= 0 ? $0 : nil } }
 
-    /// The field as a whole number of up to nine digits; `nil` for any other text.
+    /// The field as a whole number of up to nine characters, a sign included; `nil` for any other text.
     var integer: Int? { self.bytes.count <= 9 ? Int(self.text) : nil }
 
     /// The field as a time of day in the form `hhmmss`, with or without a fraction; `nil` for any other text.

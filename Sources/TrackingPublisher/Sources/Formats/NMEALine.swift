@@ -1,11 +1,13 @@
 import TrackingCore
 
-/// The result of reading one line from a receiver.
+/// The result of parsing one line from a receiver or a recording: a sentence, a rejection, or nothing.
 enum NMEALine: Hashable, Sendable {
     case sentence(NMEASentence)
-    /// A sentence with an impossible value, and the reason with the line number. Its other values are valid.
+    /// A sentence with an impossible date or position, which is left out, and the reason with the line number. Its
+    /// other values are used.
     case doubted(NMEASentence, String)
-    /// A rejected line: it is no sentence, or its time is impossible. The text is the reason with the line number.
+    /// A rejected line: it is too long, it is no sentence, or its time is impossible. The text is the reason with the
+    /// line number.
     case refused(String)
     /// A blank line or a comment (`#`), as in recordings.
     case nothing

@@ -8,8 +8,9 @@ extension NMEASentence {
         case place = "position"
     }
 
-    /// Returns the impossible values among the fields of this sentence. A sentence that reports no fix may contain
-    /// any value.
+    /// Returns the kinds of impossible values (time of day, date, position) in the fields of a GGA, RMC, GLL or ZDA
+    /// sentence. The result is empty for other sentences, and for one that reports no fix: its fields may contain
+    /// anything.
     func impossible(in fields: [NMEAField]) -> [Impossible] {
         let parts: [(Impossible, isKnown: Bool, places: [Int])] =
             switch self {

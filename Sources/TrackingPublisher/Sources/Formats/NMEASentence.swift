@@ -2,7 +2,8 @@ import TrackingCore
 
 /// One validated sentence of NMEA 0183, from any talker.
 ///
-/// A field that is empty or not in its format is `nil`. Receivers leave out unknown values.
+/// A value whose field is empty or not in its format is `nil`; the quality of a GGA sentence is then 0. Receivers leave
+/// out unknown values.
 enum NMEASentence: Hashable, Sendable {
     case gga(GGA)
     case rmc(RMC)
@@ -89,7 +90,8 @@ enum NMEASentence: Hashable, Sendable {
 
     /// The reason that a line is not a sentence.
     enum Refusal: Error, Hashable, Sendable, CustomStringConvertible {
-        /// The line does not contain `$` or `!`, or contains bytes that are not printable ASCII.
+        /// The line does not contain `$` or `!`, or after its last `$` or `!` there is nothing or a byte that is not
+        /// printable ASCII.
         case notNMEA
         case withoutChecksum(String)
         case wrongChecksum(String)
@@ -132,7 +134,7 @@ enum NMEASentence: Hashable, Sendable {
     /// Returns the checksum of the bytes between `$` and `*` of a sentence: the exclusive or of all bytes.
     static func checksum(_ body: some Sequence<UInt8>) -> UInt8 { body.reduce(0, ^) }
 
-    /// Returns the bytes of a sentence between `$` and `*`, after verifying the checksum that follows.
+    /// Returns the bytes of a sentence between `$` (or `!`) and `*`, after verifying the checksum that follows.
     private static func checkedBody(of line: ArraySlice<UInt8>) throws(Refusal) -> ArraySlice<UInt8> {
         // A line may begin with part of another sentence, because the input was opened in mid-sentence or lost a line
         // end. The complete sentence follows the last `$`.

@@ -3,7 +3,7 @@ import Synchronization
 import TrackingCore
 import TrackingRuntime
 
-/// Makes TCP connections.
+/// Makes TCP connections to gpsd and to servers of NMEA sentences.
 enum SocketConnector {
     /// The time limit for connecting to each address of a host. Resolving the name of the host has no limit of its own.
     static let timeout: Duration = .seconds(10)
@@ -16,7 +16,8 @@ enum SocketConnector {
 
     /// Connects to the first address of `host` that answers.
     ///
-    /// - Throws: `inputUnreadable` when no address accepts a connection, `stopped` when the task was cancelled.
+    /// - Throws: `inputUnreadable` when the host's name has no address, or no address accepts a connection in time;
+    ///   `stopped` when the task was cancelled.
     static func connect(
         host: String, port: UInt16, name: String, waiter: Waiter
     ) async throws(TrackingError) -> ByteChannel {

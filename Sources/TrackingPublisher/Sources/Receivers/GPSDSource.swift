@@ -42,8 +42,8 @@ public struct GPSDSource: LocationSource {
 
     /// Delivers fixes until cancelled.
     ///
-    /// - Throws: `inputUnreadable` when gpsd cannot be reached, closes the connection or has no receiver. Callers may
-    ///   call it again.
+    /// - Throws: `inputUnreadable` when gpsd cannot be reached, closes the connection, does not answer, has no
+    ///   receiver, or uses another version of its protocol. Callers may call it again.
     public func run(deliver: @escaping SourceEvent.Delivery) async throws(TrackingError) {
         let waiter = Waiter()
         self.wanted.wakes(waiter)
@@ -97,7 +97,7 @@ public struct GPSDSource: LocationSource {
 
     /// Sends a line to gpsd.
     ///
-    /// - Returns: The error when the connection does not accept the line, `nil` otherwise.
+    /// - Returns: The error when the connection does not accept the line; `nil` if the line was sent.
     private func refusal(of line: String, _ channel: ByteChannel) async throws(TrackingError) -> TrackingError? {
         do throws(TrackingError) {
             try await channel.write(Array(line.utf8))

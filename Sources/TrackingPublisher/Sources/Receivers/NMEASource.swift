@@ -7,7 +7,7 @@ import TrackingRuntime
 /// The source asks a serial receiver for the cycle that matches the desired interval, if the receiver supports that
 /// (see `docs/reference/sources.md`). It never writes to a TCP server. ``RecordingSource`` replays recorded NMEA.
 public struct NMEASource: LocationSource {
-    /// The connection to the receiver.
+    /// The way by which the NMEA receiver is connected: a serial device, a TCP server or standard input.
     public enum Line: Hashable, Sendable {
         /// A serial device, at this speed in bits a second (8 data bits, no parity, one stop bit).
         case serial(path: String, speed: Int = 9600)
@@ -116,7 +116,8 @@ public struct NMEASource: LocationSource {
         }
     }
 
-    /// The machine that decides which commands to send to the receiver; `nil` when the source never writes to it.
+    /// A new state machine that decides which commands to send to the receiver; `nil` when the source never writes to
+    /// the receiver.
     private var receiver: SerialReceiverStateMachine? {
         guard self.asksForCycle, case .serial(_, let speed) = self.line else { return nil }
         return SerialReceiverStateMachine(speed: speed, resolution: self.wanted.current)

@@ -2,13 +2,13 @@ import TrackingCore
 
 /// The cycle that a source requests of a receiver: the time between two fixes.
 enum ReceiverCycle {
-    /// The longest cycle that is requested, which every receiver with an adjustable cycle supports.
+    /// The longest cycle that is requested, 10 s, unless the shortest cycle of the receiver is longer.
     static let longest: Duration = .seconds(10)
     /// The shortest cycle that is requested when the limits of the receiver are unknown.
     static let shortest: Duration = .milliseconds(200)
 
-    /// Returns the cycle to request for a resolution: its desired interval, but at least the receiver's shortest cycle
-    /// and at most ``longest``.
+    /// Returns the cycle to request for a resolution: its desired interval, but at most ``longest``, and at least the
+    /// receiver's shortest cycle even if that is longer.
     static func matching(_ resolution: Resolution, shortest: Duration = ReceiverCycle.shortest) -> Duration {
         min(max(resolution.desiredInterval, shortest), max(Self.longest, shortest))
     }

@@ -7,7 +7,7 @@ import TrackingCore
 /// store the cycle and returns to its own setting when it is switched off. The machine therefore repeats the request
 /// when the receiver starts again.
 struct SerialReceiverStateMachine: Sendable {
-    /// The command languages for setting a cycle.
+    /// The command language in which a receiver is asked for a cycle, the time between two fixes.
     enum Family: Hashable, Sendable {
         /// PMTK sentences: the command language of MediaTek receivers and of many compatible ones.
         case mediaTek
@@ -21,8 +21,8 @@ struct SerialReceiverStateMachine: Sendable {
     private var resolution: Resolution?
     private var asked: Duration?
 
-    /// Creates the machine for a line of `speed` bits a second. At 9,600 a burst of sentences takes half a second, so
-    /// cycles of less than a second are requested only from 38,400 on.
+    /// Creates the state machine for a receiver on a serial line of `speed` bits a second. At 9,600 a burst of
+    /// sentences takes half a second, so cycles of less than a second are requested only from 38,400 on.
     init(speed: Int, resolution: Resolution?) {
         self.shortest = speed >= 38_400 ? ReceiverCycle.shortest : .seconds(1)
         self.resolution = resolution

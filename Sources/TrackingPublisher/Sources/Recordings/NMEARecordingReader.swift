@@ -8,7 +8,7 @@ struct NMEARecordingReader: RecordingDecoder {
     private var hasSentence = false
     private(set) var failure: TrackingError?
 
-    /// Makes a reader of a recording.
+    /// Makes a reader of recorded NMEA sentences.
     ///
     /// - Parameter clock: The approximate time of the recording. It supplies the date if no sentence contains one.
     init(clock: UnixTime) { self.clock = clock }

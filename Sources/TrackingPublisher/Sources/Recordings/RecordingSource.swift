@@ -7,7 +7,7 @@ import TrackingRuntime
 /// A file is replayed at its pace, and its fixes are marked `replay`. Standard input may come from a receiver or a
 /// recording. Each of its fixes is delivered at once, and is marked `gps` unless it names its own source.
 public struct RecordingSource: LocationSource {
-    /// The formats of recordings that can be replayed.
+    /// The file format of a recording: GPX, JSON Lines or NMEA.
     public enum Format: String, Hashable, Sendable {
         /// A GPX track.
         case gpx
@@ -20,7 +20,7 @@ public struct RecordingSource: LocationSource {
     /// The facts of the source that are known before it runs, such as its name, its kind and its class of accuracy.
     public let facts: SourceFacts
     private let format: Format
-    /// The path of the file; `nil` for standard input.
+    /// The path of the recording's file; `nil` when the source reads standard input.
     private let path: String?
     private let pace: ReplayPace
     private let wanted = ResolutionBox()
@@ -60,9 +60,10 @@ public struct RecordingSource: LocationSource {
     /// that the desired interval needs.
     public func use(_ resolution: Resolution) async { self.wanted.set(resolution) }
 
-    /// Delivers the recording, and returns at its end.
+    /// Delivers the fixes of the recording. Returns at the end of the recording, or when the task is cancelled.
     ///
-    /// - Throws: `inputUnreadable` when the recording cannot be opened, or is not in its format.
+    /// - Throws: `inputUnreadable` when the recording cannot be opened or read, is not in its format, or, as a GPX or
+    ///   JSON Lines file, contains invalid positions and no valid one.
     public func run(deliver: @escaping SourceEvent.Delivery) async throws(TrackingError) {
         do throws(TrackingError) {
             let channel = try self.open()

@@ -34,7 +34,8 @@ public struct ReplayPacer: Sendable {
 
     /// Returns `true` when the fix with this time is to be delivered. At the pace `max`, every fix is delivered. At
     /// other paces, the desired interval decides, with the tolerance of the update filter (a tenth, at most 100 ms). A
-    /// recording with one fix a second and some jitter is then not halved.
+    /// recording with one fix a second and some jitter is then not halved. A fix that is older than the last delivered
+    /// one is always delivered.
     mutating func isWanted(_ fix: UnixTime, under resolution: Resolution?) -> Bool {
         if self.pace == .maximum { return true }
         if let interval = resolution?.desiredInterval.inSeconds, let last = self.lastDelivered, fix >= last {

@@ -1,15 +1,15 @@
 public import TrackingCore
 import TrackingRuntime
 
-/// Selects and runs one of several sources: the cheapest whose class meets the wanted accuracy. It closes the other
-/// sources.
+/// Selects and runs one of several sources: the least accurate one, and so the cheapest, whose class of accuracy meets
+/// the wanted one. If none does, the most accurate source runs. It closes the other sources.
 ///
-/// A live source that breaks is tried again after 1, 2, 4 … 60 s, while the next best source runs. Notices report
-/// these changes. A receiver's date that is off by whole multiples of 1,024 weeks is corrected or marked. The runner
-/// is itself a source, which ends when all of its sources have ended.
+/// A live source that breaks is tried again after 1, 2, 4 … 60 s, while the next best source runs. Notices report these
+/// changes. A receiver's date that is off by whole multiples of 1,024 weeks is corrected or marked. The runner is
+/// itself a source, which ends when all of its sources have ended.
 public struct SourceRunner: LocationSource {
-    /// The facts of all sources together: the names of all, and the finest class of accuracy. The runner is finite if
-    /// every source is finite, and live if at least one source is live.
+    /// The facts of all sources together: the names of all, the kind of the first one, and the finest class of
+    /// accuracy. The runner is finite if every source is finite, and live if at least one source is live.
     public let facts: SourceFacts
     private let sources: [any LocationSource]
     private let isClockTrusted: @Sendable () -> Bool
@@ -66,7 +66,8 @@ public struct SourceRunner: LocationSource {
     /// Delivers the events of the selected source, one after the other, until all sources have ended or the task is
     /// cancelled.
     ///
-    /// - Throws: `inputUnreadable` when a recording cannot be read. A recording is not retried.
+    /// - Throws: The error of a source that is not live and breaks, such as `inputUnreadable` when a recording cannot
+    ///   be read. Such a source is not tried again.
     public func run(deliver: @escaping SourceEvent.Delivery) async throws(TrackingError) {
         let waiter = Waiter()
         self.wanted.wakes(waiter)

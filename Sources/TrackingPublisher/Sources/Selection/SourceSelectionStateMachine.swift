@@ -2,9 +2,9 @@ import TrackingCore
 
 /// Decides which of several sources runs, and when a broken source is tried again. It uses no source and no clock.
 ///
-/// The selected source is the cheapest whose class meets the wanted accuracy, or the finest one when none does. While
-/// the selected source is broken, the next best one runs. While the selected source is tried again, both run until it
-/// delivers.
+/// The selected source is the least accurate one, and so the cheapest, whose class of accuracy meets the wanted one.
+/// When none does, it is the most accurate one. While the selected source is broken, the next best one runs. While the
+/// selected source is tried again, both run until it delivers.
 struct SourceSelectionStateMachine: Sendable {
     /// An instruction to the caller: run or stop the source with this index, deliver a notice, or end.
     enum Action: Hashable, Sendable {
@@ -13,7 +13,8 @@ struct SourceSelectionStateMachine: Sendable {
         case deliver(SourceNotice)
         /// Stop running, because every source has ended.
         case finish
-        /// Stop reading all sources with this error. A recording cannot be read, and recordings are not tried again.
+        /// Stop reading all sources with this error: a source that is not live, such as a recording, broke. Such a
+        /// source is not tried again.
         case fail(TrackingError)
     }
 
@@ -86,8 +87,8 @@ struct SourceSelectionStateMachine: Sendable {
         return actions + self.decide(now: now)
     }
 
-    /// Handles that a running source broke. The source is tried again after a wait, or the machine fails if it is a
-    /// recording.
+    /// Handles that a running source broke. A live source is tried again after a wait. For any other source, such as a
+    /// recording, returns the instruction to end with the error.
     mutating func broke(_ index: Int, _ error: TrackingError, now: MonotonicTime) -> [Action] {
         guard case .running(let attempt, let since) = self.sources[index].state else { return [] }
         guard self.sources[index].facts.isLive else { return [.fail(error)] }
@@ -159,7 +160,7 @@ struct SourceSelectionStateMachine: Sendable {
         if case .waiting(_, let until) = self.sources[index].state { until > now } else { false }
     }
 
-    /// Returns `true` when a source that broke has not delivered since.
+    /// Returns `true` when a source that broke has not delivered a fix since, and has not ended.
     private func isOnTrial(_ index: Int) -> Bool {
         switch self.sources[index].state {
         case .running(_, let since): since == nil && self.sources[index].isLost
@@ -168,8 +169,9 @@ struct SourceSelectionStateMachine: Sendable {
         }
     }
 
-    /// Returns the index of the cheapest candidate whose accuracy meets the wanted one, or else of the finest
-    /// candidate. Among equals, the one that was named first wins. `nil` if there is no candidate that has not ended.
+    /// Returns the index of the least accurate candidate whose class of accuracy meets the wanted one, or else of the
+    /// most accurate candidate. Among equals, the one that was named first wins. `nil` if there is no candidate that
+    /// has not ended.
     private func best(where isCandidate: (Int) -> Bool) -> Int? {
         let candidates = self.sources.indices.filter { self.sources[$0].state != .ended && isCandidate($0) }
         let sufficient = candidates.filter { self.sources[$0].facts.accuracy >= self.accuracy }

@@ -19,7 +19,9 @@ enum WeekRollover: Hashable, Sendable {
     /// The largest deviation of a date's error from a whole multiple of 1,024 weeks, in seconds.
     static let tolerance = 86_400.0
 
-    /// Returns the verdict on the time of a new fix, compared with the device's clock.
+    /// Checks if the time of a new fix differs from the device's clock by a multiple of 1,024 weeks (GPS week
+    /// rollover), to within one day. Returns `corrected` if so and the clock is trusted, `suspect` if so and it is not,
+    /// and `asIs` for any other time.
     static func examine(_ fix: UnixTime, clock: UnixTime, isTrusted: Bool) -> WeekRollover {
         let difference = fix.seconds - clock.seconds
         let rollovers = (difference / Self.period).rounded()

@@ -46,13 +46,13 @@ struct DriveModel: Sendable {
         Double(((seed &- 1) &* 0x9E37_79B9_7F4A_7C15) >> 11) / 9_007_199_254_740_992
     }
 
-    /// The position of the vehicle.
+    /// The coordinate of the simulated vehicle on its route.
     var coordinate: Coordinate { self.route.coordinate(at: self.position) }
 
     /// The direction in which the vehicle travels, in degrees clockwise from north.
     var bearing: Double { self.route.bearings[self.route.segment(at: self.position)] }
 
-    /// Drives for the given number of seconds.
+    /// Moves the simulated vehicle along its route for the given number of seconds of driving and waiting.
     mutating func advance(by seconds: Double) {
         self.leftover += seconds
         while self.leftover >= Self.step {
@@ -85,7 +85,8 @@ struct DriveModel: Sendable {
         }
     }
 
-    /// Decides for each point within the distance of sight whether the vehicle stops there.
+    /// Looks for the next halt: decides for each route point within the distance of sight, up to the first halt,
+    /// whether the vehicle stops there.
     private mutating func lookForHalt() {
         let count = self.route.points.count
         while self.halt == nil {

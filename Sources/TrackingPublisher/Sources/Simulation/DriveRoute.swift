@@ -2,9 +2,9 @@ import TrackingCore
 
 /// A closed route along streets, on which a simulated vehicle drives laps.
 struct DriveRoute: Sendable {
-    /// The reason for a vehicle to stop at a point.
+    /// The reason for a vehicle to stop at a point of the route: traffic lights or a customer.
     enum Halt: Hashable, Sendable {
-        /// Traffic lights, which are red for some vehicles.
+        /// Traffic lights. A vehicle that comes to them stops at random, in half of the cases.
         case lights
         /// A customer, at which every vehicle stops for this number of seconds.
         case delivery(seconds: Double)
@@ -61,7 +61,7 @@ struct DriveRoute: Sendable {
             bearing: self.bearings[segment], distance: Meters(distance - self.distances[segment]))
     }
 
-    /// Returns the highest speed for the bend at a point, in metres a second: unlimited when straight, 3 m/s at a
+    /// Returns the highest speed for the bend at a point, in metres a second: unlimited below a turn of 12°, 3 m/s at a
     /// right angle.
     func cornerSpeed(at index: Int) -> Double {
         let before = self.bearings[(index + self.points.count - 1) % self.points.count]

@@ -3,7 +3,7 @@ import TrackingCore
 
 /// A simulated receiver whose position error changes slowly, as that of a real receiver does.
 struct ReceiverModel: Sendable {
-    /// The time constant of the error, in seconds.
+    /// The time constant of the simulated position error, in seconds: after this time, little of an error is left.
     private static let persistence = 20.0
 
     private var random: SplitMix64
@@ -11,7 +11,7 @@ struct ReceiverModel: Sendable {
     private var east = 0.0
     private var last: UnixTime?
 
-    /// Creates a receiver; the same seed gives the same errors.
+    /// Creates a simulated receiver; the same seed gives the same position errors.
     init(seed: UInt64) { self.random = SplitMix64(seed: seed ^ 0x5EED) }
 
     /// Returns the standard deviation of the position error to the north and to the east, in metres, for a class of

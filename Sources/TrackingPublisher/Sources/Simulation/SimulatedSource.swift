@@ -43,7 +43,7 @@ public struct SimulatedSource: LocationSource {
     private let configuration: Configuration
     private let wanted = ResolutionBox()
 
-    /// Creates a simulated courier.
+    /// Creates a source of fixes of a simulated courier.
     ///
     /// - Parameter configuration: The parameters of the drive.
     public init(_ configuration: Configuration = Configuration()) {
@@ -54,7 +54,8 @@ public struct SimulatedSource: LocationSource {
             isLive: false, accuracy: configuration.accuracy)
     }
 
-    /// Returns the seed of the drive of a vehicle with this name. Other names have other seeds.
+    /// Returns the seed of the simulated drive for a vehicle with this name, computed from the name. The same name
+    /// always has the same seed, and different names almost certainly have different seeds.
     public static func seed(for name: String) -> UInt64 {
         // FNV-1a, because Swift's own hash values change with each run.
         max(1, name.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 })
