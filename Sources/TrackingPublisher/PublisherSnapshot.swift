@@ -39,7 +39,7 @@ public struct PublisherSnapshot: Hashable, Sendable {
         /// The time for which the records in the log have waited for a recorder without progress.
         ///
         /// It counts from the last acknowledgement by a recorder, or else from the time at which the oldest record
-        /// began to wait.
+        /// began to wait. It is at least 60 s if such records belong to a trackable that is not tracked.
         public var wait: Duration
         /// The recorders that must acknowledge the records; empty when any recorder may acknowledge them.
         public var recorders: [ClientID]

@@ -39,7 +39,7 @@ struct UnsentEvents: Sendable {
         if self.count > room { self.entries.removeFirst(self.count - room) }
     }
 
-    /// Marks every waiting event as requested by the caller.
+    /// Marks every waiting event as one that the caller requested to send.
     mutating func ask() {
         for index in self.entries.indices { self.entries[index].isRequested = true }
     }

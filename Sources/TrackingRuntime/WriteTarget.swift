@@ -11,7 +11,8 @@ public enum WriteTarget: Hashable, Sendable {
     /// A pipe, a device or another target that accepts bytes without being replaced.
     case other
 
-    /// Determines the target to which a path leads now, after following links.
+    /// Determines the kind of target (file, open descriptor, folder or other) to which a path leads now, after
+    /// following links.
     public init(_ path: String) {
         var path = path
         // The system itself follows as many links.

@@ -109,7 +109,8 @@ public final class SQLiteSpool: SpoolStorage {
         try await self.performOpen(.alone) { file, db in try file.known(marks, of: trackable, db) }
     }
 
-    /// Reads records of a stream in order of `seq`. See ``SpoolStorage/read(_:_:maximumCount:maximumBytes:)``.
+    /// Reads the records with the given numbers of a stream from the log, in order of number, up to the given limits.
+    /// See ``SpoolStorage/read(_:_:maximumCount:maximumBytes:)``.
     public func read(
         _ stream: StreamID, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int
     ) async throws(TrackingError) -> SpoolReading {

@@ -3,7 +3,7 @@ import TrackingCore
 
 /// Functions that run a publisher together with the device's sources of fixes and its battery.
 extension AssetPublisher {
-    /// Tracks a trackable and makes it the active one.
+    /// Tracks a trackable and makes it the publisher's active trackable (see ``active``).
     ///
     /// - Parameter name: The trackable's name, written as a literal in the program: 1 to 128 bytes without control
     ///   characters. An invalid name stops the program. For a name that is only known at run time, make a
@@ -28,8 +28,9 @@ extension AssetPublisher {
         try await self.run(reading: [source], battery: battery)
     }
 
-    /// Runs the publisher with several sources of fixes: the cheapest one whose class meets the wanted accuracy is
-    /// read. While that source is broken, the next best one takes its place.
+    /// Runs the publisher with several sources of fixes: the least accurate one, and so the cheapest, whose class of
+    /// accuracy meets the wanted one is read, or else the most accurate one. While that source is broken, the next best
+    /// one takes its place.
     ///
     /// - Parameters:
     ///   - sources: The sources of fixes, at least one. Among equal sources, the first one is preferred.

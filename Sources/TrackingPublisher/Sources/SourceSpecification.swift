@@ -39,7 +39,7 @@ public struct SourceSpecification: Hashable, Sendable {
         case simulation
     }
 
-    /// The input of the source.
+    /// The input from which the source reads, such as gpsd or a file.
     public var input: Input
     /// The class of accuracy that the source reaches.
     public var accuracy: Resolution.Accuracy

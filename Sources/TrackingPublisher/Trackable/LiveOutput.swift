@@ -33,7 +33,7 @@ struct LiveOutput: Sendable {
     /// `true` while no update is in flight (published and not acknowledged) and no position waits to be published.
     var isIdle: Bool { self.lane.isIdle && self.raw?.isIdle ?? true }
 
-    /// Uses the changed filter rule and maximum silence of the trackable.
+    /// Applies the trackable's changed filter rule and maximum silence to the selection of the positions to publish.
     mutating func trackableChanged(_ trackable: Trackable) {
         self.changeFilters { filter in
             filter.rule = trackable.filter

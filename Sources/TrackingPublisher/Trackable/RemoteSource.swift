@@ -35,8 +35,8 @@ struct RemoteSource: Sendable {
 
     /// Handles the log's answer to the search for ingested records by their marks (time and digest of the content).
     /// Records with a known mark are repetitions. The other records are appended to the log under consecutive names
-    /// from `first` on. Of these, a record that is newer than the newest published one of its kind (the watermark) is
-    /// published after it is written. An event of the last week is published even if it is older.
+    /// from `first` on. Of these, a plausible record that is not older than the newest published one of its kind (the
+    /// watermark) is published after it is written. An event of the last week is published even if it is older.
     ///
     /// - Parameters:
     ///   - known: The names of the records that the log found, by mark.
@@ -66,8 +66,8 @@ struct RemoteSource: Sendable {
 
     /// Handles that ingested records were written to the log.
     ///
-    /// - Returns: The records to publish, in order of time: those that are newer than all published ones of their kind,
-    ///   and events of the last week.
+    /// - Returns: The records to publish, in order of time: those that are not older than the newest published one of
+    ///   their kind, and events of the last week.
     mutating func written(_ seqs: SeqSet, now: UnixTime) -> [RecordDraft.Content] {
         self.intake.written(seqs).compactMap { news in
             self.watermarks.isNews(news.content, at: news.time, now: now) ? news.content : nil

@@ -14,7 +14,7 @@ struct TrackableResolution: Sendable {
     private(set) var deadline: MonotonicTime?
     /// The resolution that was published last on this connection; `nil` if it must be published again.
     private var published: ResolutionInForce?
-    /// The resolution that was delivered last to the caller.
+    /// The resolution, with its reasons, that was delivered last to the caller; `nil` before the first delivery.
     private var delivered: ResolutionInForce?
     /// The number of published resolutions that the broker has not acknowledged.
     private(set) var unacknowledged = 0

@@ -28,7 +28,7 @@ package struct Outbox: Sendable {
         package var isOwn: Bool
         /// The time at which the gateway received the outbox message, or at which a rule produced it.
         package var time: UnixTime
-        /// The payload as in the tracking protocol: JSON text.
+        /// The event, trip or position as JSON text, in the form of the tracking protocol.
         package var payload: String
     }
 
@@ -42,7 +42,7 @@ package struct Outbox: Sendable {
         package var isOwn = false
         /// The time at which the gateway received the message, or at which a rule produced it.
         package var time: UnixTime
-        /// The payload as in the tracking protocol: JSON text.
+        /// The event, trip or position as JSON text, in the form of the tracking protocol.
         package var payload: String
         /// The name (stream and number) of the record in the message. The message is not added if a message of the same
         /// record was added before and is still remembered (see ``Outbox/add(_:to:)``). With `nil`, the message is

@@ -11,7 +11,7 @@ package struct WebhookService: Service {
         let webhook: Webhook
         let figures: WebhookFigures
 
-        /// Creates a recipient of webhook messages.
+        /// Creates a recipient from a webhook and the metrics of the deliveries to it.
         package init(_ webhook: Webhook, figures: WebhookFigures = WebhookFigures()) {
             self.webhook = webhook
             self.figures = figures

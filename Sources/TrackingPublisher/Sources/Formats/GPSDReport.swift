@@ -18,7 +18,7 @@ enum GPSDReport: Hashable, Sendable {
     /// A report of another class, which the tracker ignores: `SKY`, `WATCH`, `PPS`…
     case other(String)
 
-    /// A receiver that gpsd drives.
+    /// A positioning receiver that gpsd drives, as gpsd reports it.
     struct Device: Hashable, Sendable {
         /// The path of the device, which identifies it.
         var path: String

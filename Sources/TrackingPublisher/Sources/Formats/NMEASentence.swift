@@ -36,7 +36,7 @@ enum NMEASentence: Hashable, Sendable {
         var days: Int?
         var isValid: Bool
         var coordinate: Coordinate?
-        /// The speed of the receiver, in metres a second.
+        /// The speed of the receiver in an RMC sentence, in metres a second; `nil` if the sentence contains none.
         var speed: Double?
         var course: Double?
     }
@@ -51,7 +51,7 @@ enum NMEASentence: Hashable, Sendable {
     /// A VTG sentence: course and speed.
     struct VTG: Hashable, Sendable {
         var course: Double?
-        /// The speed of the receiver, in metres a second.
+        /// The speed of the receiver in a VTG sentence, in metres a second; `nil` if the sentence contains none.
         var speed: Double?
     }
 
@@ -88,7 +88,7 @@ enum NMEASentence: Hashable, Sendable {
         }
     }
 
-    /// The reason that a line is not a sentence.
+    /// The reason for which a line was rejected: it is no NMEA sentence, or its checksum is missing or wrong.
     enum Refusal: Error, Hashable, Sendable, CustomStringConvertible {
         /// The line does not contain `$` or `!`, or after its last `$` or `!` there is nothing or a byte that is not
         /// printable ASCII.

@@ -11,19 +11,19 @@ struct SourceSelectionStateMachine: Sendable {
         case run(Int)
         case stop(Int)
         case deliver(SourceNotice)
-        /// Stop running, because every source has ended.
+        /// End the selection without an error, because every source has ended.
         case finish
         /// Stop reading all sources with this error: a source that is not live, such as a recording, broke. Such a
         /// source is not tried again.
         case fail(TrackingError)
     }
 
-    /// The waits before a broken source is tried again.
+    /// The growing waits before a broken source is tried again, from 1 s to at most 60 s.
     static let backoff = Backoff(first: .seconds(1), maximum: .seconds(60))
     /// The time of uninterrupted delivery after which a source that breaks gets the shortest wait again.
     static let recovery: Duration = .seconds(30)
 
-    /// The state of one source of fixes.
+    /// The state of one source of fixes: closed, running, waiting for the next try, or ended.
     private enum State: Hashable, Sendable {
         /// The source does not run. Next state: `running`.
         case closed

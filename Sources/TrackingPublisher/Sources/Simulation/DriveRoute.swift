@@ -22,7 +22,7 @@ struct DriveRoute: Sendable {
     /// The distance of each point from the start along the route, in metres. An additional last element is the length
     /// of the route.
     let distances: [Double]
-    /// The bearing from each point to the next, in degrees.
+    /// The bearing from each point of the route to the next, in degrees clockwise from north.
     let bearings: [Double]
 
     /// The length of one lap, in metres.

@@ -6,7 +6,7 @@ import TrackingRuntime
 /// The simulated receiver follows the resolution. It makes a fix each desired interval (at least 100 ms), with the
 /// error of the requested accuracy.
 public struct SimulatedSource: LocationSource {
-    /// The parameters of the simulated drive.
+    /// The parameters of the simulated drive: its speed, its seed, and the class of accuracy that the source states.
     public struct Configuration: Hashable, Sendable {
         /// The speed as a multiple of a car's, > 0. The device's clock stamps the fixes, so the reported speed is
         /// multiplied too.
