@@ -17,8 +17,8 @@ struct SpoolBook {
         /// The number of rows of removed records below ``floor`` that are not deleted yet.
         var unswept = 0
         var isEnded = false
-        /// `true` if the stream was removed for callers. Its row in the file is deleted together with the last row of
-        /// its records.
+        /// `true` if the stream is hidden from callers, as if it were removed. Its row in the file is deleted once no
+        /// rows of its removed records are left.
         var isForgotten = false
         /// The number of payload bytes of the stream's rows from the number ``weighed`` on. These include rows of
         /// removed records, if ``weighed`` is lower than ``floor``.
@@ -46,8 +46,8 @@ struct SpoolBook {
     var nextStream: Int64 = 1
     /// The version number that the next stored value of the publisher gets.
     var nextVersion: Int64 = 1
-    /// The number of marks by trackable, for trackables that got marks since the log was opened. A mark is computed
-    /// from an ingested record, so that a repetition of the record is recognized.
+    /// The number of stored marks of each trackable whose marks were counted. They are counted when the trackable gets
+    /// a new mark. A mark is computed from an ingested record, so that a repetition of the record is recognized.
     var marks: [TrackableID: Int] = [:]
     /// The number of quarantined records.
     var quarantined = 0
@@ -95,7 +95,8 @@ struct SpoolBook {
         self.places = Dictionary(uniqueKeysWithValues: self.streams.enumerated().map { ($1.id, $0) })
     }
 
-    /// Changes every stream, and notes that the rows of all streams must be written again.
+    /// Applies a change to every stream, and flags every stream as changed, so that the next transaction writes the
+    /// rows of all streams to the file.
     mutating func update(_ change: (inout Stream) -> Void) {
         for place in self.streams.indices {
             change(&self.streams[place])
@@ -116,7 +117,7 @@ struct SpoolBook {
         self.recall(id)
     }
 
-    /// Notes that records of a stream were removed together with their rows.
+    /// Removes records of a stream from the index, after the records and their rows were removed from the log's file.
     ///
     /// - Parameter bytes: The number of payload bytes of these records.
     mutating func removed(_ seqs: SeqSet, of id: StreamID, bytes: Int) {
@@ -127,13 +128,15 @@ struct SpoolBook {
         self.streams[place].isDirty = true
     }
 
-    /// Notes that the lowest records of a stream were removed, and that their rows are still in the file.
+    /// Removes the lowest records of a stream from the index. Their rows are still in the file, and are counted as rows
+    /// that must be deleted later.
     mutating func left(_ seqs: SeqSet, of id: StreamID) {
         self.removed(seqs, of: id, bytes: 0)
         self.found(unswept: seqs.count, of: id)
     }
 
-    /// Notes that the file has `count` more rows that belong to removed records of a stream.
+    /// Adds `count` to the number of rows in the file that belong to removed records of a stream and must be deleted
+    /// later.
     mutating func found(unswept count: Int, of id: StreamID) {
         guard let place = self.places[id] else { return }
         self.streams[place].unswept += count
@@ -150,7 +153,8 @@ struct SpoolBook {
         self.streams[place].weighed = self.streams[place].floor
     }
 
-    /// Notes that `count` rows of removed records of a stream were deleted from the file.
+    /// Subtracts `count` from the number of rows of removed records of a stream, after these rows were deleted from the
+    /// file. The number does not fall below 0.
     mutating func swept(_ count: Int, of id: StreamID) {
         guard let place = self.places[id] else { return }
         let swept = min(count, self.streams[place].unswept)
@@ -172,7 +176,7 @@ struct SpoolBook {
         self.streams[place].isDirty = true
     }
 
-    /// Notes that a stream begins at the number `floor` in this file. All records with lower numbers were removed
+    /// Makes `floor` the lowest record number of a stream in this file. All records with lower numbers were removed
     /// before, and have no rows.
     mutating func begins(at floor: UInt64, _ id: StreamID) {
         guard let place = self.places[id] else { return }
@@ -181,8 +185,8 @@ struct SpoolBook {
         self.streams[place].isDirty = true
     }
 
-    /// Notes that the number `seq` was assigned to a record, even if the record was not stored. The number is not
-    /// assigned again.
+    /// Raises the last assigned record number of a stream to `seq`, even if the record with this number was not stored.
+    /// The number `seq` is then not assigned again.
     mutating func gaveOut(_ seq: UInt64, of id: StreamID) {
         guard let place = self.places[id], self.streams[place].last < seq else { return }
         self.streams[place].last = seq
@@ -191,8 +195,8 @@ struct SpoolBook {
 
     mutating func written() { for place in self.streams.indices { self.streams[place].isDirty = false } }
 
-    /// A digest of the numbers of all records, and of the number of rows of removed records. If the digest differs from
-    /// the one at the last closing, the log's index is damaged.
+    /// A digest of the numbers of all records in the log, and of the number of rows of removed records in each stream.
+    /// If the digest differs from the one at the last closing, the log's index is damaged.
     var digest: UInt64 {
         var sum = FNV1a()
         for stream in self.streams {
@@ -224,7 +228,8 @@ extension SpoolBook {
 
     static func dropped(_ value: [UInt8]?) -> Int { Int(String(decoding: value ?? [], as: UTF8.self)) ?? 0 }
 
-    /// Returns the number of dropped records as a named value to be written to the file.
+    /// Returns the number of dropped records as a named value, with a new version number, to be written to the log's
+    /// file.
     mutating func droppedValue() -> StoredValue {
         defer { self.nextVersion += 1 }
         return StoredValue(name: Self.droppedName, value: Array("\(self.dropped)".utf8), version: self.nextVersion)

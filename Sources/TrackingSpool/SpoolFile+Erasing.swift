@@ -10,7 +10,8 @@ extension SpoolFile {
     /// Makes SQLite overwrite the content of rows that are deleted from now on.
     func overwriteRemoved() throws { try self.use { try $0.execute(sql: "PRAGMA secure_delete = ON") } }
 
-    /// Erases records of a trackable for good. See ``SpoolStorage/erase(_:before:)``.
+    /// Erases the records of a trackable for good, or only those with times before `time`: also its quarantined
+    /// records. Then overwrites the unused parts of the file. See ``SpoolStorage/erase(_:before:)``.
     func erase(_ trackable: TrackableID, before time: UnixTime?) throws {
         try self.overwriteRemoved()
         try self.transaction(isDurable: true) { db in
@@ -50,8 +51,8 @@ extension SpoolFile {
         self.book.quarantined -= db.changesCount
     }
 
-    /// Overwrites the remaining page of each table that has no rows. SQLite overwrites it when a `DELETE` without a
-    /// condition is run.
+    /// Overwrites the remaining page of the tables `record` and `quarantine`, of each if it has no rows. SQLite
+    /// overwrites that page when a `DELETE` without a condition is run.
     private func overwriteEmptyTables(_ db: Database) throws {
         for table in ["record", "quarantine"] {
             guard try Int.fetchOne(db, sql: "SELECT 1 FROM \(table) NOT INDEXED LIMIT 1") == nil else { continue }

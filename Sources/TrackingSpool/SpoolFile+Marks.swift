@@ -6,13 +6,14 @@ import TrackingSQLite
 /// content. A record that is received again is recognized by its mark. All methods run inside a transaction.
 extension SpoolFile {
     /// The time by which the oldest mark must have exceeded its maximum age before expired marks are deleted, in
-    /// seconds: one day. Expired marks are therefore searched for at most once a day.
+    /// seconds: one day. A deletion therefore begins at most once a day. If more than ``marksLetGo`` marks have
+    /// expired, the next transactions may continue it.
     private static let markPause: Int64 = 86_400
     /// The maximum number of expired marks of ingested records that one transaction deletes.
     private static let marksLetGo = 100_000
 
     /// Adds the marks of ingested records, so that a repetition of these records is recognized. Also deletes the oldest
-    /// marks beyond the limits of number and age.
+    /// marks once their number or age exceeds a limit by a margin.
     ///
     /// - Parameter knowsAges: `true` if the clock is reliable. Otherwise no mark is deleted for its age.
     func remember(_ entries: [SpoolEntry], now: UnixTime, knowsAges: Bool, _ db: Database) throws {
@@ -113,7 +114,7 @@ extension SpoolFile {
         }
     }
 
-    /// Returns the marks of an ingested record whose keys begin with `time`, each with its place (row id).
+    /// Returns the intact marks of an ingested record whose keys begin with `time`, each with its place (row id).
     private func marks(
         of entry: SpoolEntry, at time: UnixTime, _ db: Database
     ) throws -> [(place: Int64, mark: StoredMark)] {
@@ -141,7 +142,7 @@ extension SpoolFile {
     }
 
     /// Deletes the oldest marks of a trackable down to ``markLimit``, as soon as their number exceeds this limit by one
-    /// percent.
+    /// percent, and by at least one mark.
     private func letGoMarks(of id: TrackableID, _ db: Database) throws {
         let slack = max(1, self.markLimit / 100)
         guard let count = self.book.marks[id], count >= self.markLimit + slack else { return }
@@ -153,7 +154,8 @@ extension SpoolFile {
         self.book.marks[id] = self.markLimit
     }
 
-    /// Deletes the marks of ingested records that were added before a time, given in seconds of Unix time.
+    /// Deletes expired marks of ingested records: those that were added before a time, in seconds of Unix time. Does
+    /// nothing until the oldest mark is ``markPause`` older than that time. Deletes at most ``marksLetGo`` marks.
     private func letGoMarks(before time: Int64, _ db: Database) throws {
         let oldest = try DirectStatement("SELECT added FROM mark ORDER BY place LIMIT 1", in: db)
         defer { oldest.reset() }

@@ -63,8 +63,8 @@ extension SpoolFile {
         try statement.run()
     }
 
-    /// Reads records of a stream until a limit of number or size is reached. The result also names the requested
-    /// records that were not found.
+    /// Reads the records of a stream with the given numbers, in order, until a limit of number or size is reached. The
+    /// result also names the requested records, up to this limit, that were not found.
     func read(
         _ id: StreamID, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int, _ db: Database
     ) throws -> SpoolReading {
@@ -102,7 +102,8 @@ extension SpoolFile {
         }
     }
 
-    /// Reads the records of a range of numbers through the index, from the last one that was read on.
+    /// Reads the rest of a range of record numbers through the index. Begins after the last record that was read
+    /// already.
     private func readRest(_ range: ClosedRange<UInt64>, _ reader: inout RecordReader, _ db: Database) throws {
         guard reader.excess == nil, reader.last < range.upperBound else { return }
         let rows = try DirectStatement(
@@ -117,8 +118,8 @@ extension SpoolFile {
         while reader.excess == nil, try rows.step() { reader.take(rows) }
     }
 
-    /// The minimum length of a range of numbers that is read in the order of the rows. Shorter ranges are read through
-    /// the index only.
+    /// The smallest difference between the last and the first number of a range that is read in the order of the rows:
+    /// 16. Shorter ranges are read through the index only.
     private static let shortestRun = 16
 
     /// Returns the record of a row whose columns from the given one on are seq, time, kind, trip, payload and checksum;
@@ -188,7 +189,8 @@ extension SpoolFile {
         if try self.sweep(stream, atMost: Self.sweptAtOnce, db) < Self.sweptAtOnce { try self.drop(stream, db) }
     }
 
-    /// Deletes the row of a stream that has no more rows of records.
+    /// Deletes a stream, after the last row of its records: both copies of the stream's row in the file, and the stream
+    /// in the index in memory.
     func drop(_ stream: SpoolBook.Stream, _ db: Database) throws {
         for sql in ["DELETE FROM stream WHERE number = ?", "DELETE FROM stream_copy WHERE number = ?"] {
             let statement = try DirectStatement(sql, in: db)
@@ -207,7 +209,8 @@ extension SpoolFile {
     /// Drops the oldest records, in the order in which they were appended, if the log exceeds its limits. Deletes at
     /// most ``trimmedAtOnce`` rows.
     ///
-    /// - Returns: The dropped records; `nil` when none has to be dropped.
+    /// - Returns: The dropped records; `nil` when no row had to be deleted. The list is empty if all deleted rows
+    ///   belonged to records that were removed before.
     func trim(to limits: SpoolLimits, now: UnixTime, _ db: Database) throws -> [SpoolPart]? {
         if limits != SpoolLimits() { try self.weigh(db) }
         var trimming = SpoolTrimming(limits: limits, count: self.book.count, bytes: self.book.bytes, now: now)
@@ -310,7 +313,8 @@ extension SpoolFile {
         return summary
     }
 
-    /// Returns the number of trips and of events in each stream, by the stream's number.
+    /// Returns the number of trips and of events in each stream, by the number that names the stream in the log's
+    /// tables.
     private func countRareKinds(_ db: Database) throws -> [Int64: [SpoolRecord.Kind: Int]] {
         let statement = try DirectStatement(
             "SELECT stream, kind, count(*) FROM held WHERE kind > 0 GROUP BY stream, kind", in: db)
@@ -323,7 +327,8 @@ extension SpoolFile {
         return counts
     }
 
-    /// Returns the place and the time of the first record of a stream; `nil` if the stream has no record.
+    /// Returns the place (row id) and the time of the lowest record of a stream; `nil` if the stream has no record, or
+    /// the index does not lead to it.
     private func first(of stream: SpoolBook.Stream, _ db: Database) throws -> (place: Int64, time: UnixTime)? {
         guard let seq = stream.stored.first else { return nil }
         let statement = try DirectStatement("SELECT place, time FROM record WHERE stream = ? AND seq = ?", in: db)
@@ -333,7 +338,8 @@ extension SpoolFile {
         return try statement.step() ? (statement.integer(0), UnixTime(statement.number(1))) : nil
     }
 
-    /// Returns at most `maximumCount` records between two places (row ids). Damaged rows are skipped.
+    /// Returns at most `maximumCount` records that were not removed, with places (row ids) greater than `place` and up
+    /// to `last`, in the order of their places. Damaged rows are skipped.
     func waiting(after place: Int64, through last: Int64, maximumCount: Int, _ db: Database) throws -> [WaitingRecord] {
         let statement = try DirectStatement(
             """

@@ -25,7 +25,8 @@ extension SpoolFile {
         try self.remove(lost, of: stream.id, db)
     }
 
-    /// Reads records without the index, in one pass over the table.
+    /// Reads records of a stream without the index, until a limit is reached. Their rows are searched for in one pass
+    /// over the whole table.
     private func scan(
         _ stream: SpoolBook.Stream, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int, _ db: Database
     ) throws -> SpoolReading {
@@ -41,7 +42,8 @@ extension SpoolFile {
         return reader.reading(of: reader.excess.map { seqs.through($0 - 1) } ?? seqs)
     }
 
-    /// Returns the places (row ids) of the rows of these records, in the order of the records' numbers.
+    /// Searches the whole table, without the index, for the rows of the given records of a stream. Returns the places
+    /// (row ids) of these rows, in the order of the records' numbers.
     private func places(of seqs: SeqSet, in stream: SpoolBook.Stream, _ db: Database) throws -> [Int64] {
         let held = seqs.intersection(stream.stored)
         let rows = try DirectStatement(

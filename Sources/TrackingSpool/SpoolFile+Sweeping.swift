@@ -8,10 +8,11 @@ import TrackingSQLite
 /// rows with lower numbers are deleted later: while the log is idle, when new records need their room, or when the disk
 /// is full.
 extension SpoolFile {
-    /// The maximum number of rows that one transaction in the background deletes. It takes 1 to 2 ms.
+    /// The maximum number of rows of removed records that one transaction deletes. It takes 1 to 2 ms.
     static let sweptAtOnce = 1000
 
-    /// Deletes at most `count` rows of removed records, of all streams together.
+    /// Deletes at most `count` rows of removed records, of all streams together. Also deletes each hidden stream that
+    /// has no such rows left.
     func sweep(atMost count: Int, _ db: Database) throws {
         var left = count
         for stream in self.book.streams where stream.unswept > 0 && left > 0 {

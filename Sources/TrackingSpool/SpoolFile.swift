@@ -6,7 +6,8 @@ import TrackingSQLite
 /// The error for a log's file that is damaged. The file is then salvaged and set aside.
 struct SpoolDamage: Error {
     var reason: String
-    /// `true` if the file has tables that no log has, so that it may belong to another program.
+    /// `true` if the file's tables or its version number are not those of a log, so that the file may belong to another
+    /// program.
     var hasOtherTables = false
 }
 
@@ -15,7 +16,8 @@ struct SpoolDamage: Error {
 final class SpoolFile {
     let connection: DatabaseQueue
     var book = SpoolBook()
-    /// The maximum number of marks that are stored for one trackable. Beyond it, the oldest marks are deleted.
+    /// The maximum number of marks that are stored for one trackable. Once it is exceeded by one percent, the oldest
+    /// marks are deleted.
     var markLimit = RecordMark.maximumCount
     /// The lock that keeps other programs from the log while the file is open.
     var lock: SpoolLock?
@@ -31,7 +33,7 @@ final class SpoolFile {
     ///     streams.
     ///   - checkedSize: The size in bytes up to which a file that was not closed in order is checked completely.
     ///   - isDamaged: `true` if the log is known to be damaged. Then only its pages are checked, not its indexes.
-    /// - Throws: ``SpoolDamage``, or SQLite's own error.
+    /// - Throws: ``SpoolDamage``; `spoolFailed` if the log has another version; SQLite's own error.
     init(path: String, isOrderly: Bool, checkedSize: Int64, isDamaged: Bool = false) throws {
         var configuration = Configuration()
         configuration.busyMode = .immediateError
@@ -69,7 +71,8 @@ final class SpoolFile {
         }
     }
 
-    /// Runs `body` in one transaction. If it fails, both the file and the index in memory remain unchanged.
+    /// Runs `body` in one transaction. If it fails, neither the file nor the index in memory contains a change by
+    /// `body`. If the disk is full, `body` may run a second time after room was made.
     ///
     /// - Parameters:
     ///   - isDurable: `true` if the transaction must survive a power cut once the method has returned.
@@ -196,8 +199,10 @@ extension SpoolFile {
         }
     }
 
-    /// Refuses a file with another version of the tables, which this program can neither read nor salvage. A version
-    /// number that was never used means damage.
+    /// Checks the version of a log's tables.
+    ///
+    /// - Throws: `spoolFailed` for another version from 1 to 999, which this program can neither read nor salvage.
+    ///   ``SpoolDamage`` for any other wrong number, which no version ever had.
     private func checkVersion(_ db: Database) throws {
         let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         guard version != SpoolSchema.version else { return }
@@ -263,8 +268,8 @@ extension SpoolFile {
         if let tally { self.book.take(tally) }
     }
 
-    /// Returns the values that the publisher stored in the log, by name. Also sets the version that the next stored
-    /// value gets.
+    /// Reads the values that the publisher stored in the log, by name, and returns them. Also sets the number of
+    /// dropped records, and the version that the next stored value gets.
     func loadState() throws -> [String: [UInt8]] {
         try self.use { db in
             let statement = try DirectStatement("SELECT name, value, version, checksum FROM state", in: db)
@@ -302,7 +307,8 @@ private struct StreamTally {
 
     /// Counts the next row of the log's index.
     ///
-    /// - Returns: `false` if the row cannot follow the previous one, so that the index must be damaged.
+    /// - Returns: `false` if the row cannot follow the previous one, or its size is impossible, so that the index must
+    ///   be damaged.
     mutating func add(_ seq: Int64, size: Int64) -> Bool {
         guard seq > self.last, seq < Int64.max, (0..<1 << 32).contains(size), self.bytes < 1 << 50 else { return false }
         self.last = seq

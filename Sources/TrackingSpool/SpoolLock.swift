@@ -1,9 +1,9 @@
 import SystemLibrary
 import TrackingCore
 
-/// The lock that gives a device's log to one program. It is taken before the files of the log are examined, because a
-/// second program must not set aside a file that the first one writes. It is released with this value, or when the
-/// program ends.
+/// The lock by which only one program at a time can open a device's log. It is taken before the files of the log are
+/// examined, because a second program must not set aside a file that the first one writes. It is released when this
+/// object is released or the program ends.
 final class SpoolLock {
     private let descriptor: CInt
 

@@ -75,7 +75,8 @@ struct SpoolOpening {
         return nil
     }
 
-    /// Returns a description of the damage that an error shows; `nil` if the cause is the disk or another program.
+    /// Returns a description of the damage to the log that an error shows; `nil` if the error has another cause: the
+    /// disk, the memory, permissions, another program, or another version of the log.
     private func damage(_ error: any Error) -> String? {
         if let damage = error as? SpoolDamage { return damage.reason }
         guard let error = error as? DatabaseError else { return nil }
@@ -95,8 +96,8 @@ struct SpoolOpening {
     /// Salvages a damaged log: copies the intact records into a new log, renames the damaged one, and puts the new one
     /// in its place. An interruption at any point loses nothing.
     ///
-    /// - Returns: The damaged log, opened, if a new log cannot be made but the damaged one is still usable; otherwise
-    ///   `nil`.
+    /// - Returns: `nil` after the salvage. If a new log cannot be made, the damaged log, opened, if it is still usable;
+    ///   otherwise an error is thrown.
     private func salvageOrOpen(_ reason: String, _ contents: inout SpoolContents) throws -> SpoolFile? {
         Self.wantSalvage(of: self.path)
         try self.remove(self.next)
@@ -131,8 +132,8 @@ struct SpoolOpening {
         for name in [self.draft, self.draft + ".reserve"] { try? self.remove(name) }
     }
 
-    /// Opens the damaged log for use until the next opening. Returns `nil` if new records could overwrite something
-    /// that can still be salvaged.
+    /// Opens the damaged log for use until the next opening. Returns `nil` if it cannot be opened, or if new records
+    /// could overwrite something that can still be salvaged.
     private func openAsItIs() -> SpoolFile? {
         guard self.exists(self.path), self.damageAhead == nil else { return nil }
         let file = try? SpoolFile(path: self.path, isOrderly: false, checkedSize: .max, isDamaged: true)
@@ -171,7 +172,8 @@ struct SpoolOpening {
         return (paths.count, paths.reduce(0) { $0 + LogRows.size(of: $1) })
     }
 
-    /// Moves a complete salvaged log to the path of the damaged log, if the damaged log was already renamed.
+    /// Moves a complete salvaged log to the path of the damaged log, if the damaged log was already renamed. Then
+    /// deletes the file that requests the salvage.
     private func finishSalvage() throws {
         guard self.exists(self.next), !self.exists(self.path) else { return }
         if self.exists(self.path + "-wal") { _ = try self.setAside() }

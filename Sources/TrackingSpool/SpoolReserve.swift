@@ -14,7 +14,8 @@ struct SpoolReserve {
 
     /// Makes the file that reserves room on the disk, unless it exists already.
     ///
-    /// - Returns: `true` if the room is reserved now; `false` if the disk is too full.
+    /// - Returns: `true` if the room is reserved now; `false` if the file cannot be made, for example because the disk
+    ///   is too full.
     mutating func hold() -> Bool {
         if self.isHeld { return true }
         let descriptor = open(self.path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)

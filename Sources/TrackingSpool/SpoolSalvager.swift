@@ -2,7 +2,7 @@ import GRDB
 import TrackingCore
 import TrackingSQLite
 
-/// Copies the intact records, streams, stored values and marks of a damaged log into a new one.
+/// Copies the intact records, quarantined records, streams, stored values and marks of a damaged log into a new log.
 struct SpoolSalvager {
     private static let recordsTogether = 2000
 
@@ -18,7 +18,8 @@ struct SpoolSalvager {
     private var marks: [StoredMark] = []
     private var count = 0
 
-    /// Copies all that is intact of the log at `path` into `file`. The log at `path` remains unchanged.
+    /// Copies all intact rows of the log at `path` into `file`, except the marks of lost records. The log at `path`
+    /// remains unchanged.
     ///
     /// - Parameter reason: The description of the damage, for the result.
     static func salvage(_ path: String, into file: SpoolFile, reason: String) throws -> SpoolSalvage {
@@ -40,8 +41,8 @@ struct SpoolSalvager {
         return report
     }
 
-    /// Handles a row of the damaged log in the first of three passes: collects the streams and the stored values. Of
-    /// several versions of a row, the latest counts.
+    /// Handles a row of the damaged log in the first of three passes: collects the streams, the stored values and the
+    /// quarantined records. Of several versions of a stored value, the latest counts.
     private mutating func meet(_ row: LogRow) {
         switch row {
         case .stream(let stream):

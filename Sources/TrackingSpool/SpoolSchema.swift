@@ -106,8 +106,8 @@ extension SpoolBook.Stream {
     }
 }
 
-/// A small named value that the publisher stores in the log. The row of a removed value remains, without a value.
-/// Otherwise the salvage of a damaged log could restore an older version.
+/// A small named value in the log's file: one that the publisher stores, or the number of dropped records. The row of a
+/// removed value remains, without a value. Otherwise the salvage of a damaged log could restore an older version.
 struct StoredValue {
     var name: String
     var value: [UInt8]?

@@ -11,8 +11,9 @@ enum ExpiringTable: String, CaseIterable {
     /// `true` for the tables whose rows count as records: points, trips and events; `false` for the table of states.
     var hasRecords: Bool { self != .state }
 
-    /// The SQL expression for the time that decides if a row is expired: the time of a point or an event, the end of a
-    /// trip, or the time at which a state was received.
+    /// The SQL expression for the time that decides if a row is expired: the time of a point or an event, the time at
+    /// which a state was received, or the end of a trip. A trip without an end counts as ended at its start plus its
+    /// duration.
     private var time: String {
         switch self {
         case .point, .event: "time"

@@ -13,8 +13,8 @@ public protocol HistoryStore: Sendable {
     ///   content of a record.
     func store(_ batch: RecordingBatch) async throws(TrackingError) -> StoreReport
 
-    /// Returns the acknowledgement of a trackable. For each stream that changed recently, it contains the number up to
-    /// which every record is stored or known to be missing.
+    /// Returns the acknowledgement of a trackable. It contains, for each stream that changed recently, the number up to
+    /// which the history waits for no more records: each is stored, erased, refused or gone.
     ///
     /// - Throws: `storeFailed`.
     func acknowledgement(of trackable: TrackableID) async throws(TrackingError) -> Acknowledgement
@@ -77,8 +77,8 @@ public protocol HistoryStore: Sendable {
         of trackable: TrackableID, during times: TimeSpan, after last: TrackingEvent?, limit: Int
     ) async throws(TrackingError) -> [TrackingEvent]
 
-    /// Returns the times of the newest position and the newest state in the store. A system clock that is not
-    /// synchronized can be compared with them.
+    /// Returns two times of the whole store: the time of its newest position, and the time at which the last presence
+    /// or resolution was received. A system clock that is not synchronized can be compared with them.
     ///
     /// - Throws: `storeFailed`.
     func newest() async throws(TrackingError) -> NewestTimes
@@ -188,8 +188,9 @@ extension HistoryStore {
 
 /// The fixed limits of a store.
 public enum StoreLimits {
-    /// The maximum number of quarantined messages. Beyond it, messages of the trackable with the most quarantined
-    /// messages are removed, the oldest first.
+    /// The maximum number of quarantined messages. When it is exceeded, the table is reduced to 95 % of it: messages of
+    /// the trackable with the most quarantined messages are removed, the oldest first. Entries that record a possible
+    /// gap do not count.
     public static let quarantine = 10_000
     /// The maximum number of stored possible gaps. A possible gap is a time at which messages may have been lost,
     /// because the broker had kept no session for the recorder. Beyond the maximum, the oldest are removed.

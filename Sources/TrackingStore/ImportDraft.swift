@@ -31,7 +31,8 @@ package struct ImportDraft: Sendable {
     private let keys: Set<Key>
     private var stored: Set<Key> = []
 
-    /// Begins the search for points to import that the history already contains.
+    /// Makes a draft from the points to import. It counts all of them as new until ``found(_:)`` names those that the
+    /// history contains.
     ///
     /// - Parameter points: The points to import, in any order.
     package init(_ points: [Location]) {

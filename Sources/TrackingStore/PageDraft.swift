@@ -14,7 +14,7 @@ struct PageDraft {
 
     /// The number of points that are on the page so far.
     var count: Int { self.entries.count }
-    /// The name of the last point that was read: its time, stream and number.
+    /// The name of the last point that was added to the page: its time, stream and number.
     var last: PointName? { self.entries.last?.name }
 
     mutating func append(_ entry: Entry) { self.entries.append(entry) }
@@ -45,7 +45,8 @@ struct RunSpan {
     private var covered: (from: Double, to: Double)?
     private var count = 0
 
-    /// Makes a span without runs. The span never begins before `from`, in seconds of Unix time.
+    /// Makes an empty time span, to which runs of points are added. The span never begins before `from`, in seconds of
+    /// Unix time.
     init(from: Double) { self.from = from }
 
     /// Adds a run to the span. The runs must be passed in the order of their first times.

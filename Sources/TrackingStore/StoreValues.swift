@@ -2,7 +2,8 @@ public import TrackingCore
 
 /// The result of storing a batch of records in the history.
 public struct StoreReport: Hashable, Sendable {
-    /// The acknowledgement for each trackable in the batch: the record numbers up to which nothing is missing.
+    /// The acknowledgement for each trackable in the batch: the record numbers up to which each record is stored,
+    /// erased, refused or gone, by stream.
     public var acknowledgements: [TrackableID: Acknowledgement]
     /// The number of points, trips and events of the batch that were not stored before.
     public var stored: Int
@@ -94,7 +95,7 @@ public struct LastPosition: Hashable, Sendable {
     /// The last position, with its time and the other measurements.
     public var location: Location
 
-    /// Makes the last position of a trackable.
+    /// Makes the entry for one trackable from its id and its newest position in the history.
     public init(trackable: TrackableID, location: Location) {
         self.trackable = trackable
         self.location = location
@@ -110,7 +111,8 @@ public struct NewestTimes: Hashable, Sendable {
     /// clock; `nil` if it received none.
     public var state: UnixTime?
 
-    /// Makes the newest times of a history.
+    /// Makes the newest times of a history from the time of its newest position and the time of the last received
+    /// presence or resolution; `nil` for none.
     public init(position: UnixTime? = nil, state: UnixTime? = nil) {
         self.position = position
         self.state = state
@@ -164,7 +166,8 @@ public struct VerifyReport: Hashable, Sendable {
     /// ``StoreLimits/possibleGaps`` entries.
     public var possibleGaps: [UnixTime] = []
 
-    /// `true` if the state of every record is known: stored, erased, quarantined, or declared by the device to be gone.
+    /// `true` if no record number of any stream is missing. Each number up to the highest known one of its stream is
+    /// stored, erased, quarantined, or declared by the device to be gone.
     public var isComplete: Bool { self.streams.allSatisfy { $0.undeclaredGaps.isEmpty } }
 
     /// A report on stored and missing records of one stream, a numbered sequence of records.

@@ -211,7 +211,8 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     }
 
     /// `true` while the subscriber is connected and the broker has answered all its subscriptions. While the value is
-    /// `true`, the subscriber receives every newly published message of the watched trackables.
+    /// `true`, the subscriber receives every newly published message of the watched trackables whose subscriptions the
+    /// broker granted.
     public var isSettled: Bool { self.shared.withLock { $0.isSettled } }
 
     /// Waits until ``isSettled`` is `true`.
@@ -238,7 +239,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     /// call it if `locations(of:requesting:)` is used, which runs the subscriber by itself.
     ///
     /// - Throws: `takenOver` when another program uses the client id; `invalidConfiguration` when the subscriber runs
-    ///   or ran already.
+    ///   or ran already; after the end, the broker's error if it rejected the name of a watched trackable as invalid.
     public func run() async throws {
         guard self.begins() else {
             throw TrackingError(
@@ -249,8 +250,8 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         try await self.runToEnd()
     }
 
-    /// Notes that the subscriber begins to run. Returns `true` for the first call only; that caller must then run the
-    /// subscriber.
+    /// Registers that the subscriber begins to run. Returns `true` for the first call only; that caller must then run
+    /// the subscriber.
     func begins() -> Bool {
         self.shared.withLock { shared in
             defer { shared.hasBegun = true }
@@ -260,7 +261,8 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
 
     /// Runs the subscriber to its end. Call it once, after ``begins()`` has returned `true`.
     ///
-    /// - Throws: `takenOver` when another program uses the client id.
+    /// - Throws: `takenOver` when another program uses the client id; after the end, the broker's error if it rejected
+    ///   the name of a watched trackable as invalid.
     func runToEnd() async throws {
         await withTaskExecutorPreference(self.transport.executor) { await self.work() }
         self.deliveries.finish()

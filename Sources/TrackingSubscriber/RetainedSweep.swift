@@ -53,7 +53,8 @@ struct RetainedSweep: Sendable {
     /// Cancels the collection of the positions that the broker retains, because the connection was lost.
     mutating func disconnected() { (self.located, self.deadline) = (nil, nil) }
 
-    /// Notes that a position of a trackable arrived, or that the broker's retained position of it was cleared.
+    /// Adds a trackable to those of which a position arrived, or removes it because its retained position was cleared.
+    /// Does nothing while no retained positions are being collected.
     ///
     /// - Parameters:
     ///   - isLocated: `true` if a position arrived; `false` if it was cleared.

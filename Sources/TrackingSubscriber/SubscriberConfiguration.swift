@@ -97,7 +97,7 @@ public struct PublisherPresence: Hashable, Sendable {
     /// `nil` if none arrived.
     public var lastSeen: UnixTime?
 
-    /// Creates the presence of a publisher from its status and the time of its last message.
+    /// Creates the presence of a trackable's publisher from its status and the time at which its last message arrived.
     public init(status: Status, lastSeen: UnixTime?) {
         self.status = status
         self.lastSeen = lastSeen
@@ -117,7 +117,8 @@ public struct ReceivedUpdate: Hashable, Sendable {
     /// `true` if the update is the retained message that the broker sent after a subscription. Its position may be old.
     public var isRetained: Bool
 
-    /// Creates a location update as a subscriber delivers it.
+    /// Creates the received update from the update that was published, the skipped points that came with it, and its
+    /// properties: late or not, retained or not.
     public init(update: LocationUpdate, skipped: [Location], isLate: Bool, isRetained: Bool) {
         self.update = update
         self.skipped = skipped

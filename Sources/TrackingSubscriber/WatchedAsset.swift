@@ -20,7 +20,8 @@ struct WatchedAsset: Sendable {
     /// `true` while a publisher of the trackable is present and its resolution in force is known.
     var hasState: Bool { self.owner != nil && self.resolution != nil }
 
-    /// The resolution in force, with which the trackable's publisher publishes; `nil` while no publisher is present.
+    /// The resolution in force, with which the trackable's publisher publishes; `nil` while no publisher is present or
+    /// no resolution was received.
     var resolutionInForce: ResolutionInForce? { self.owner == nil ? nil : self.resolution }
 
     /// The time at which the trackable becomes stale unless a position arrives before. `nil` if the trackable is stale
@@ -33,7 +34,7 @@ struct WatchedAsset: Sendable {
     }
 
     /// The time at which the trackable's next position is expected; `nil` while the interval of the positions is
-    /// unknown. A trackable that does not move may publish later.
+    /// unknown, or before the first live position. A trackable that does not move may publish later.
     var nextExpected: MonotonicTime? {
         guard let interval = self.resolutionInForce?.resolution.desiredInterval else { return nil }
         return self.signs.lastArrival?.advanced(by: interval)
@@ -88,7 +89,8 @@ struct WatchedAsset: Sendable {
     /// - Returns: `true` if the clearing must be delivered, because a position of the trackable was delivered before.
     mutating func positionCleared() -> Bool { self.positions.cleared() }
 
-    /// Notes that the broker retains no position of this trackable, after all retained positions were collected.
+    /// Handles the end of a collection of retained positions in which this trackable had none. If its last delivered
+    /// position then arrives again, that position is delivered again.
     mutating func positionIsMissing() { self.positions.isMissing = self.positions.isDelivered }
 
     /// `true` if a position of the trackable was delivered, and the position was not cleared since.
@@ -180,7 +182,8 @@ struct SignsOfLife: Sendable {
     /// has arrived; `nil` for none.
     var lastKnown: UnixTime? { self.lastSeen ?? self.appeared }
 
-    /// Notes that a live position of the trackable arrived, one that was not the broker's retained copy.
+    /// Handles a live position of the trackable, one that was not the broker's retained copy: it is the newest sign of
+    /// life, and the trackable is no longer stale.
     mutating func updateArrived(at moment: Moment) {
         self.last = moment.now
         self.lastArrival = moment.now
@@ -203,7 +206,7 @@ private struct PositionLane: Sendable {
     /// A retained update that did not come from the trackable's owner when it arrived. Its publisher may turn out to be
     /// the owner. `nil` for none.
     @Boxed var retainedOfOthers: LocationUpdate? = nil
-    /// `true` if the subscriber delivered a position of the trackable to its caller, and the position was not cleared
+    /// `true` if the subscriber delivered a position of the trackable to the program, and the position was not cleared
     /// since.
     private(set) var isDelivered = false
     /// `true` if the subscriber delivered a position earlier but the broker retains none any more. If the same position

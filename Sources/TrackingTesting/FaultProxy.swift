@@ -90,8 +90,9 @@ public final class FaultProxy: Sendable {
         for pair in self.state.withLock({ Array($0.pairs.values) }) { pair.isSwallowed.store(true, ordering: .relaxed) }
     }
 
-    /// Closes a connection when its client sends this sequence of bytes, which is not forwarded. It applies from now
-    /// on, to all connections. Some brokers react to a forbidden topic in this way. An empty array turns this off.
+    /// Closes a connection when its client sends this sequence of bytes. The bytes that complete the sequence are not
+    /// forwarded. The rule applies from now on, to all connections. Some brokers react to a forbidden topic in this
+    /// way. An empty array turns the rule off.
     public func closes(on bytes: [UInt8]) { self.state.withLock { $0.trigger = bytes } }
 
     /// Damages the next connections. The first damage is for the next connection, the second for the one after it, and
@@ -179,7 +180,8 @@ private final class Pair: Sendable {
         }
     }
 
-    /// Notes that the thread of one direction has ended. When both have ended, closes both sockets.
+    /// Counts the end of one of the two forwarding threads. When both have ended, closes the sockets of the client and
+    /// of the server.
     ///
     /// - Returns: `true` when both threads have ended.
     func finish() -> Bool {

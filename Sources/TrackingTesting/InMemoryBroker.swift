@@ -1,8 +1,8 @@
 public import TrackingCore
 import Synchronization
 
-/// An MQTT broker in memory, for tests. It has sessions, wills, retained messages, wildcards and shared subscriptions
-/// as MQTT specifies them for QoS 1.
+/// An MQTT broker in memory, for tests. It has wills, retained messages, wildcards and shared subscriptions as MQTT
+/// specifies them for QoS 1. It keeps no session after a connection has ended.
 ///
 /// Each client receives its events in the order in which a real connection delivers them. Methods cause faults:
 /// ``disconnect(_:)``, ``forgetRetained()``, ``refuse(_:from:)``.

@@ -64,7 +64,8 @@ public final class LyingBroker: Sendable {
         for client in self.open.withLock({ $0 }) { shutdown(client, Int32(SHUT_RDWR)) }
     }
 
-    /// Serves a client's connection on a new thread. Closes the connection when too many are open.
+    /// Serves a client's connection on a new thread. Closes the connection at once when 64 connections are open, or
+    /// when the system has no thread left.
     private func serve(_ client: Int32, _ steps: [Step]) {
         let hasRoom = self.open.withLock { open in
             open.count < Self.maximumConnections && open.insert(client).inserted

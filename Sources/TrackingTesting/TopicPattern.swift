@@ -28,7 +28,8 @@ struct TopicPattern: Hashable {
         self.levels = levels
     }
 
-    /// Returns `true` when MQTT permits publishing to the topic: it is not empty or too long and has no wildcard.
+    /// Returns `true` when MQTT permits publishing to the topic: it has 1 to 65,535 bytes, no wildcard and no NUL
+    /// character.
     static func isTopic(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= 65_535 && !text.contains { "+#\0".contains($0) }
     }

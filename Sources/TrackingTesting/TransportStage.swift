@@ -37,7 +37,7 @@ public struct TransportStage<Transport: MessageTransport>: Sendable {
 
 /// A violation of a rule by a transport or its broker.
 public struct ConformanceFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The description of the violated rule, for the test's output.
+    /// The description of the violation, for the test's output.
     public let description: String
 
     init(_ description: String) { self.description = description }

@@ -13,8 +13,8 @@ struct CommandSender {
 
     /// Sends the commands, and waits until the device of every trackable has answered or the timeout has passed.
     ///
-    /// - Throws: Exit code 1 if a command failed or a device did not answer; the broker's error if it refused the
-    ///   connection.
+    /// - Throws: Exit code 1 if a command failed or a device did not answer; the connection's error if the broker
+    ///   refused the connection, or if `failsFast` is `true` and the connection failed.
     func run(_ state: CommandSenderState) async throws {
         let run = CommandRun(transport: self.transport, timeout: self.timeout, failsFast: self.failsFast, state: state)
         try await Program.run(run)

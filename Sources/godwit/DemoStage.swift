@@ -164,7 +164,8 @@ final class DemoStage: Sendable {
     /// Permits the van to connect to the broker again.
     func restoreNetwork() { self.network.mode = .pass }
 
-    /// Returns the number of the van's points in the history that lie in a time span.
+    /// Returns the number of the van's points in the history that lie in a time span. At most about 1,000 points are
+    /// counted. Returns 0 if the history does not exist yet.
     func recordedPoints(during times: TimeSpan) async throws -> Int {
         let query = PointQuery(try TrackableID(Self.trackable), during: times)
         return try await self.history { store in try await store.points(query, after: nil, limit: 1_000).points.count }
@@ -172,7 +173,7 @@ final class DemoStage: Sendable {
     }
 
     /// Returns the number of the van's points in the history, and the number of its records that are missing in the
-    /// history.
+    /// history. Both are 0 if the history does not exist by the end of the wait.
     ///
     /// - Parameter patience: The longest wait until no record is missing.
     func totals(within patience: Duration) async throws -> (points: Int, lost: UInt64) {

@@ -1,7 +1,8 @@
 import TrackingCore
 
-/// The months for whose points the table `point` has a partition of their own: from ``RecordedTime/earliest`` until two
-/// months from now. Points with any other time are stored in the partition `point_other`.
+/// Decides which monthly partitions of the table `point` must be made for new points. Points from
+/// ``RecordedTime/earliest`` until 62 days after their receipt get a partition for their month. Points with any other
+/// time are stored in the partition `point_other`.
 struct PointPartitions {
     /// A month of the calendar, UTC.
     struct Month: Hashable, Comparable {
@@ -56,8 +57,9 @@ struct PointPartitions {
     /// `point_other`.
     private static let longestPause = Duration.seconds(60)
 
-    /// Returns the months of a batch's points for which no partition is known to exist. If the current month is needed,
-    /// the next month is also returned unless its partition exists.
+    /// Returns the months of a batch's points for which no partition is known to exist. If the month of the receipt is
+    /// needed, the next month is also returned unless its partition exists. Returns none during the pause after a
+    /// failed attempt.
     mutating func missing(for batch: RecordingBatch, now: ContinuousClock.Instant) -> [Month] {
         if let pause = self.pause, now < pause { return [] }
         var missing: Set<Month> = []
@@ -79,6 +81,6 @@ struct PointPartitions {
 
     mutating func made(_ month: Month) { self.known.insert(month) }
 
-    /// Notes that a partition could not be made, so that the next attempt waits.
+    /// Begins the pause of ``longestPause`` in which no partition is made, because one could not be made.
     mutating func notMade(now: ContinuousClock.Instant) { self.pause = now + Self.longestPause }
 }

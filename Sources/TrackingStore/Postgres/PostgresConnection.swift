@@ -103,7 +103,8 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
     var isAlive: Bool { PQstatus(self.pointer) == CONNECTION_OK }
     /// The descriptor of the connection's socket.
     var socket: Int32 { PQsocket(self.pointer) }
-    /// `true` if a transaction is open or has failed.
+    /// `false` if the connection is open, idle and outside a transaction. `true` if a transaction is open or has
+    /// failed, a statement is running, or the connection is broken.
     var isInTransaction: Bool { PQtransactionStatus(self.pointer) != PQTRANS_IDLE }
 
     /// Runs one statement with values for its parameters, and returns its result in binary form.
@@ -135,7 +136,8 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
         try self.runAll("SET lock_timeout = '\(Self.lockTimeout.components.seconds)s'")
     }
 
-    /// Runs `body` on this connection without a limit for the time that its statements wait for locks.
+    /// Runs `body` on this connection without a limit for the time that its statements wait for locks. Then rolls back
+    /// a transaction that is still open, and restores the limit.
     func waitingForLocks<Value>(_ body: () throws(TrackingError) -> Value) throws(TrackingError) -> Value {
         try self.runAll("SET lock_timeout = 0")
         defer {

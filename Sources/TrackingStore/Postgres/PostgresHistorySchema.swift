@@ -51,6 +51,8 @@ enum PostgresHistorySchema {
     }
 
     /// Returns `true` if the database has no tables of a history, and `false` if they have the expected version.
+    ///
+    /// - Throws: `storeUnusable` if they have another version; `storeFailed`.
     private static func isEmpty(_ connection: PostgresConnection) throws(TrackingError) -> Bool {
         let exists = try connection.run("SELECT 1::bigint FROM pg_namespace WHERE nspname = '\(self.name)'").count > 0
         guard exists else { return true }

@@ -124,8 +124,8 @@ private struct PostgresErasing {
         ).changes
     }
 
-    /// Notes in the coverage of a trackable's streams that the records to erase are erased. The coverage is the state
-    /// of each record number.
+    /// Enters the records that are to be erased as erased in the coverage of their streams, which has the state of each
+    /// record number. Numbers of refused records are entered as erased too.
     private func mark(before limit: Double) throws(TrackingError) {
         let number = PostgresValue.int(self.trackable.number)
         let erased = limit == .infinity ? [:] : try self.seqs(before: limit)

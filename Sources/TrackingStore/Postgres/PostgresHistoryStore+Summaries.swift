@@ -19,7 +19,8 @@ extension PostgresHistoryStore {
         }
     }
 
-    /// Returns the times of the newest position and the newest state in the history. See ``HistoryStore/newest()``.
+    /// Returns two times of the whole history: the time of its newest position, and the time at which the last presence
+    /// or resolution was received. See ``HistoryStore/newest()``.
     public func newest() async throws(TrackingError) -> NewestTimes {
         try await self.reader.perform { connection throws(TrackingError) in
             let rows = try connection.run(

@@ -92,8 +92,8 @@ public final class PostgresHistoryStore: HistoryStore {
         }
     }
 
-    /// Returns the acknowledgement of a trackable: for each recent stream, the number up to which every record is
-    /// stored or known to be missing. See ``HistoryStore/acknowledgement(of:)``.
+    /// Returns the acknowledgement of a trackable: for each recent stream, the number up to which each record is
+    /// stored, erased, refused or gone. See ``HistoryStore/acknowledgement(of:)``.
     public func acknowledgement(of trackable: TrackableID) async throws(TrackingError) -> Acknowledgement {
         try await self.reader.perform { connection throws(TrackingError) in
             try PostgresLedger.load([trackable], connection).first?.trackable.acknowledgement

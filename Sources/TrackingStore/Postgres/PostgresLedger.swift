@@ -158,7 +158,7 @@ struct PostgresLedger {
     }
 
     /// Begins a transaction, and writes the row of a trackable so that it includes the trackable's last points. Also
-    /// makes other programs discard what they have cached about the trackable.
+    /// makes other programs discard what they have cached about the trackable. The caller ends the transaction.
     ///
     /// - Returns: The key of the trackable in the tables; `nil` if it could not be loaded.
     @discardableResult

@@ -32,7 +32,8 @@ enum PostgresProtection {
         text?.split(separator: ",", omittingEmptySubsequences: false).map { String($0) } ?? []
     }
 
-    /// Returns `true` for a host that is a socket of this machine or its loopback interface.
+    /// Returns `true` for an empty host name, a socket of this machine, and its loopback interface (`localhost`,
+    /// `127.…` or `::1`).
     private static func isLocal(_ host: String) -> Bool {
         guard let first = host.first, first != "/", first != "@" else { return true }
         let bytes = host.split(separator: ".", omittingEmptySubsequences: false)

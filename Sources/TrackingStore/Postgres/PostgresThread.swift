@@ -13,7 +13,8 @@ final class PostgresThread: Sendable {
     private let connection = Mutex<PostgresConnection?>(nil)
     private let underWay = Mutex(UnderWay())
 
-    /// The current call, which another thread may cancel.
+    /// The call that uses the connection now. When its task is cancelled, another thread closes the connection's
+    /// socket.
     private struct UnderWay {
         /// The number of calls so far, which gives each call its number.
         var calls: UInt64 = 0
@@ -23,7 +24,7 @@ final class PostgresThread: Sendable {
         var socket: Int32?
     }
 
-    /// Starts a thread without a connection.
+    /// Creates a thread without a connection to the server. The first call makes the connection.
     ///
     /// - Parameters:
     ///   - address: The address of the server.
@@ -41,8 +42,10 @@ final class PostgresThread: Sendable {
     /// Runs `body` with the connection on the connection's thread. A failed transaction is rolled back and not
     /// repeated.
     ///
-    /// When the task is cancelled during the call, the connection is closed. The task then does not wait for a server
-    /// that does not answer.
+    /// When the task is cancelled or its time for an answer is over, the call throws `storeFailed` at once. If it uses
+    /// the connection, the connection is closed, so that it does not wait for a server that does not answer.
+    ///
+    /// - Throws: `storeFailed` without a connection or an answer; the errors of `body`.
     func perform<Value: Sendable>(
         _ body: @escaping @Sendable (PostgresConnection) throws(TrackingError) -> Value
     ) async throws(TrackingError) -> Value {

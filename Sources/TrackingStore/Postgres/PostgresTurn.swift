@@ -1,7 +1,7 @@
 import TrackingCore
 
-/// The turn: the right of one store to rely on its cache of the tables, without a query that looks for changes by
-/// others.
+/// The turn: the right of one of the stores that write to a history in PostgreSQL. The store that has the turn relies
+/// on its cache of the tables, and need not compare the cache with the row of each trackable.
 ///
 /// A store has the turn while the one row of the table `turn` contains the store's number. Then no other program has
 /// written since. If several programs write, none has the turn. Each of them locks the rows of a batch's trackables,
@@ -65,7 +65,8 @@ struct PostgresTurn {
         return .sharedAnew
     }
 
-    /// Begins a transaction that writes. Returns the state of the turn, that is, if this store may rely on its cache.
+    /// Begins a transaction that writes. Returns the state of the turn, which shows if this store may rely on its cache
+    /// of the tables. Takes the turn if this store may take it.
     mutating func begin(_ connection: PostgresConnection) throws(TrackingError) -> Found {
         if self.isHeld {
             try self.ask(connection)

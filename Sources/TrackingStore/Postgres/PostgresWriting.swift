@@ -188,8 +188,8 @@ struct PostgresWriting {
             [.ints(values.map(\.stream)), .ints(values.map(\.value))])
     }
 
-    /// Writes the rows of trackables: the last position, the group of points (run) that is not full yet, and the recent
-    /// streams.
+    /// Writes the rows of trackables: the last position, the group of points (run) that is not full yet, the recent
+    /// streams, and the time before which the records were erased.
     func write(_ trackables: [RecordingLedger.Trackable]) throws(TrackingError) {
         guard !trackables.isEmpty else { return }
         let runs = trackables.map(\.run?.widened)

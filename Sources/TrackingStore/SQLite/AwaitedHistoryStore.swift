@@ -34,11 +34,11 @@ public final class AwaitedHistoryStore: HistoryStore {
         return try result.get()
     }
 
-    /// Always throws an error: this history is opened for reading only, so no batch can be stored.
+    /// Always throws `storeFailed`: this history is opened for reading only, so no batch can be stored.
     public func store(_ batch: RecordingBatch) async throws(TrackingError) -> StoreReport { throw self.onlyRead }
 
-    /// Returns the acknowledgement of a trackable: for each recent stream, the number up to which every record is
-    /// stored or known to be missing. See ``HistoryStore/acknowledgement(of:)``.
+    /// Returns the acknowledgement of a trackable: for each recent stream, the number up to which each record is
+    /// stored, erased, refused or gone. See ``HistoryStore/acknowledgement(of:)``.
     public func acknowledgement(of trackable: TrackableID) async throws(TrackingError) -> Acknowledgement {
         try await self.history()?.acknowledgement(of: trackable) ?? Acknowledgement(streams: [:])
     }
@@ -90,7 +90,8 @@ public final class AwaitedHistoryStore: HistoryStore {
         try await self.history()?.events(of: trackable, during: times, after: last, limit: limit) ?? []
     }
 
-    /// Returns the times of the newest position and the newest state in the history. See ``HistoryStore/newest()``.
+    /// Returns two times of the whole history: the time of its newest position, and the time at which the last presence
+    /// or resolution was received. Both are `nil` while the file does not exist. See ``HistoryStore/newest()``.
     public func newest() async throws(TrackingError) -> NewestTimes {
         try await self.history()?.newest() ?? NewestTimes()
     }
@@ -100,12 +101,12 @@ public final class AwaitedHistoryStore: HistoryStore {
         try await self.history()?.verify(trackable)
     }
 
-    /// Always throws an error: this history is opened for reading only, so no record can be erased.
+    /// Always throws `storeFailed`: this history is opened for reading only, so no record can be erased.
     public func erase(
         _ trackable: TrackableID, before: UnixTime?, now: UnixTime
     ) async throws(TrackingError) -> EraseReport { throw self.onlyRead }
 
-    /// Always throws an error: this history is opened for reading only, so no expired record can be removed.
+    /// Always throws `storeFailed`: this history is opened for reading only, so no expired record can be removed.
     public func removeExpired(
         before limit: UnixTime, of trackables: [TrackableID]?, except exceptions: Set<TrackableID>
     ) async throws(TrackingError) -> Int { throw self.onlyRead }
@@ -130,6 +131,7 @@ public final class AwaitedHistoryStore: HistoryStore {
 }
 
 extension HistoryStore {
-    /// A Boolean value that indicates whether the history exists. `false` means that no recorder has made its file yet.
+    /// A Boolean value that indicates whether the history exists. It is `false` only for an ``AwaitedHistoryStore``
+    /// whose file no recorder has made yet.
     public var isPresent: Bool { (self as? AwaitedHistoryStore)?.isThere ?? true }
 }

@@ -26,7 +26,8 @@ extension SQLiteHistoryStore {
         }
     }
 
-    /// Returns the newest times of a position and of a received state in the history. See ``HistoryStore/newest()``.
+    /// Returns two times of the whole history: the time of its newest position, and the time at which the last presence
+    /// or resolution was received. See ``HistoryStore/newest()``.
     public func newest() async throws(TrackingError) -> NewestTimes {
         try await self.read { db in
             NewestTimes(

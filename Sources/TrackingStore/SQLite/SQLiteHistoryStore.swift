@@ -37,7 +37,7 @@ public final class SQLiteHistoryStore: HistoryStore {
     ///   - isForReading: `true` to open an existing history for reading only. This program then needs no right to write
     ///     the file. If the file is still empty and writable, the tables are created.
     /// - Throws:
-    ///   - `storeUnusable` when the file is not a history or has another version.
+    ///   - `storeUnusable` when the file is not a history, has another version or is damaged.
     ///   - `storeBusy` when another program writes to it for more than 5 s.
     ///   - `storeFailed` when it cannot be opened.
     public init(path: String, isForReading: Bool = false) throws(TrackingError) {
@@ -140,8 +140,8 @@ public final class SQLiteHistoryStore: HistoryStore {
         }
     }
 
-    /// Returns the acknowledgement of a trackable: for each recent stream, the number up to which no record is missing.
-    /// See ``HistoryStore/acknowledgement(of:)``.
+    /// Returns the acknowledgement of a trackable: for each recent stream, the number up to which each record is
+    /// stored, erased, refused or gone. See ``HistoryStore/acknowledgement(of:)``.
     public func acknowledgement(of trackable: TrackableID) async throws(TrackingError) -> Acknowledgement {
         try await self.read { db in
             try SQLiteLedger.load(trackable, db)?.acknowledgement ?? Acknowledgement(streams: [:])
@@ -158,8 +158,8 @@ public final class SQLiteHistoryStore: HistoryStore {
     /// Writes a copy of the history to a new file. Other programs may write to the history meanwhile.
     ///
     /// - Parameter path: The path of the copy, which must not exist. The copy appears there when it is complete.
-    /// - Throws: `inputUnreadable` when the path exists or the file cannot be created; `storeFailed` for an error of
-    ///   the database or the disk.
+    /// - Throws: `inputUnreadable` when the path exists or the file cannot be created; `storeFailed`, `storeBusy` or
+    ///   `storeUnusable` for an error of the database or the disk.
     public func backup(to path: String) async throws(TrackingError) {
         try Self.checkNothingIs(at: path)
         let temporary = Self.backupDraft(of: path)

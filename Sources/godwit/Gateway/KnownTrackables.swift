@@ -47,7 +47,8 @@ struct KnownTrackables {
             ].compactMap(\.self).joined(separator: " ") + "\n")
     }
 
-    /// Returns the trackables that have a label or a group, or that a valid token may publish.
+    /// Returns the trackables that have a label or a group, or that a token names as publishable, unless the token was
+    /// revoked.
     private func named() async throws -> Set<TrackableID> {
         var ids = Set(try await self.state.useRules { try await $0.labels() }.keys)
         for grant in try await self.state.useAccess({ try await $0.grants(.token) }) where grant.revoked == nil {

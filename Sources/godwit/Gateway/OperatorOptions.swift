@@ -13,7 +13,7 @@ struct OperatorOptions: ParsableArguments {
             "Show the logo in this PNG or SVG file, at most 256 KiB, on the page of share links.", valueName: "path"))
     var operatorLogo: String?
 
-    /// Returns the operator; `nil` without these options.
+    /// Returns the operator's name and logo for the page of share links; `nil` if neither option is given.
     ///
     /// - Throws: `invalidConfiguration` for a name or an image that is not allowed; `inputUnreadable` for a file that
     ///   cannot be read.

@@ -34,7 +34,8 @@ struct StateOptions: ParsableArguments {
     /// Opens the tokens and share links in the gateway's database, runs `body`, and closes the database. A gateway may
     /// run at the same time.
     ///
-    /// - Throws: `storeUnusable` or `storeFailed` if the database cannot be used; the errors of `body`.
+    /// - Throws: `storeUnusable` or `storeFailed` if the database cannot be used; `inputUnreadable` if the state folder
+    ///   cannot be created; the errors of `body`.
     func useAccess<Value>(_ body: (AccessStore) async throws -> Value) async throws -> Value {
         try await self.use { try await body(AccessStore($0)) }
     }
@@ -42,15 +43,17 @@ struct StateOptions: ParsableArguments {
     /// Opens the names, fences and rules in the gateway's database, runs `body`, and closes the database. A gateway may
     /// run at the same time.
     ///
-    /// - Throws: `storeUnusable` or `storeFailed` if the database cannot be used; the errors of `body`.
+    /// - Throws: `storeUnusable` or `storeFailed` if the database cannot be used; `inputUnreadable` if the state folder
+    ///   cannot be created; the errors of `body`.
     func useRules<Value>(_ body: (RuleStore) async throws -> Value) async throws -> Value {
         try await self.use { try await body(RuleStore($0)) }
     }
 
-    /// Opens the audit in the gateway's database, runs `body`, and closes the database. A gateway may run at the same
-    /// time.
+    /// Opens the audit log, the recorded changes to a gateway's data, in the gateway's database, runs `body`, and
+    /// closes the database. A gateway may run at the same time.
     ///
-    /// - Throws: `storeUnusable` or `storeFailed` if the database cannot be used; the errors of `body`.
+    /// - Throws: `storeUnusable` or `storeFailed` if the database cannot be used; `inputUnreadable` if the state folder
+    ///   cannot be created; the errors of `body`.
     func useAudit<Value>(_ body: (AuditLog) async throws -> Value) async throws -> Value {
         try await self.use { try await body(AuditLog($0)) }
     }
@@ -68,7 +71,7 @@ struct StateOptions: ParsableArguments {
 /// when it begins to listen. `godwit share` begins its links with the URL.
 struct GatewayAddress {
     private let path: String
-    /// The longest address that is read from the file, in bytes.
+    /// The largest size of the file with the gateway's URL, in bytes. A larger file is ignored.
     private static let limit = 1000
 
     /// Determines the path of the address file in a gateway's state folder, and creates the folder.
