@@ -187,9 +187,11 @@ struct LiveTable {
 }
 
 extension Resolution {
-    /// A finer resolution: half the interval, but not below 125 ms, and the next better class of accuracy.
+    /// A finer resolution: half the interval and the next better class of accuracy. The interval is not reduced below
+    /// 125 ms.
     var oneStepFiner: Resolution { self.step(intervalFactor: 0.5, accuracy: 1) }
-    /// A coarser resolution: twice the interval, but not above one hour, and the next lower class of accuracy.
+    /// A coarser resolution: twice the interval and the next lower class of accuracy. The interval is not increased
+    /// above one hour.
     var oneStepCoarser: Resolution { self.step(intervalFactor: 2, accuracy: -1) }
 
     private func step(intervalFactor: Double, accuracy change: Int) -> Resolution {

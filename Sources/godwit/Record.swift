@@ -305,7 +305,7 @@ private final class Health: Sendable {
         return isReadable ? nil : "the history cannot be read"
     }
 
-    /// Returns the HTTP server that serves the health checks; `nil` without `--listen`.
+    /// Returns the HTTP server that serves the recorder's health checks and metrics; `nil` without `--listen`.
     func server(_ store: any HistoryStore) -> HealthServer? {
         guard let listen = self.listen else { return nil }
         return HealthServer(

@@ -12,7 +12,8 @@ enum WatchFormat: String, ExpressibleByArgument, CaseIterable {
 struct WatchPrinter {
     let format: WatchFormat
     let printsSkipped: Bool
-    /// The units in which text for people shows speeds and distances. Formats for programs use metres and seconds.
+    /// The units in which text for people shows speeds and distances. Formats for programs always use metres and metres
+    /// per second.
     var units = DisplayUnits.metric
 
     /// The text to print before the first event: the line with the column names in the format CSV; `nil` in other

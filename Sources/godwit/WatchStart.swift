@@ -22,7 +22,7 @@ struct WatchStart {
     /// The time at which the held events must be released with ``timerFired(now:)``; `nil` while none are held.
     private(set) var deadline: MonotonicTime?
 
-    /// Creates the start of a watch.
+    /// Creates the state in which the first events of `godwit watch` are held back. No event is held yet.
     ///
     /// - Parameter named: The ids of the trackables to watch. An empty set means all trackables.
     init(named: Set<TrackableID>) {
@@ -30,7 +30,8 @@ struct WatchStart {
         self.isForAll = named.isEmpty
     }
 
-    /// Holds back an event of the subscriber, or passes it on if the first events are over.
+    /// Holds back an event of the subscriber, or passes it on if the first events are over. Positions that arrive
+    /// before any other event are recorded ones (`--since`), and are passed on at once.
     ///
     /// - Returns: The events to show now, in order: none, this event, or all held events.
     mutating func happened(_ event: SubscriberEvent, now: MonotonicTime) -> [SubscriberEvent] {

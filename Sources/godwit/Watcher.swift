@@ -194,7 +194,8 @@ extension Watcher {
 
         init(named: Set<TrackableID>) { self.named = named }
 
-        /// Notes a rejected or granted subscription in an event of the subscriber.
+        /// Updates the set of rejected trackables with an event of the subscriber: a rejected subscription, or a known
+        /// presence, which shows that the subscription is granted.
         ///
         /// - Returns: The broker's reason once it rejects every watched trackable; otherwise `nil`.
         mutating func happened(_ event: SubscriberEvent) -> TrackingError? {

@@ -19,7 +19,7 @@ extension Serve {
     ///
     /// With `--store` and without `--acknowledge-by`, the gateway records into the history, and creates a missing
     /// SQLite file. In all other cases, and if the SQLite file is not writable, it only reads the history and creates
-    /// nothing. A missing file is then read once it exists. With `--no-store`, the gateway has no history.
+    /// no file. A missing file is then read once it exists. With `--no-store`, the gateway has no history.
     func openHistory() async throws -> ServedHistory {
         guard !self.noStore else { return ServedHistory() }
         let isRecordedHere = self.store.store != nil && self.intake.acknowledgeBy.isEmpty

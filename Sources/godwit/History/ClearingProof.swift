@@ -5,7 +5,7 @@ import TrackingCore
 /// With MQTT 5, the broker reports a rejected clearing. With MQTT 3.1.1, it acknowledges every publish. The only proof
 /// is then that this program receives its own clearing message back from the broker.
 struct ClearingProof {
-    /// The topics whose retained messages are cleared, in the order of the report.
+    /// The topics whose clearing must be proven, in the order of the report.
     let topics: [String]
     private var refusals: [String: String] = [:]
     private var readBack: Set<String> = []
@@ -18,17 +18,18 @@ struct ClearingProof {
     /// rejected it. No more evidence is then expected.
     var isComplete: Bool { self.topics.allSatisfy { self.readBack.contains($0) || self.refusals[$0] != nil } }
 
-    /// Notes that the broker rejected the clearing of a topic, for this reason.
+    /// Adds the evidence that the broker rejected the clearing of a topic, with the broker's reason.
     mutating func wasRefused(_ topic: String, _ reason: String) { self.refusals[topic] = reason }
 
-    /// Notes that this program received its own clearing message of a topic back from the broker.
+    /// Adds the evidence that this program received its own clearing message of a topic back from the broker.
     mutating func wasReadBack(_ topic: String) { self.readBack.insert(topic) }
 
-    /// Notes that the broker still retained a message on a topic after the clearing.
+    /// Adds the evidence that the broker retains a message on a topic after the clearing: the clearing did not work
+    /// there, or a device has published since.
     mutating func isRetained(_ topic: String) { self.retained.insert(topic) }
 
-    /// Notes that it is unknown if the broker retains a message on a topic, because this user probably may not read the
-    /// topic.
+    /// Records that it is unknown if the broker retains a message on a topic, because this user probably may not read
+    /// the topic. The clearing is then not proven.
     mutating func isUnreadable(_ topic: String) { self.unreadable.insert(topic) }
 
     /// Returns the topics for which the clearing is not proven, each with the reason.

@@ -5,7 +5,8 @@ import TrackingCore
 import TrackingHistory
 import TrackingStore
 
-/// `godwit erase`: erases a trackable from the history, the broker and a gateway's files.
+/// `godwit erase`: erases the records of a trackable, all or those before a time, from the history, the broker and a
+/// gateway's files.
 struct Erase: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Erase a trackable from the history, the broker and a gateway's files.",
@@ -104,7 +105,7 @@ struct Erase: AsyncParsableCommand {
     }
 
     /// Returns the result of erasing records from the history as text for people: the numbers of erased records, and
-    /// one line for each place that still contains erased data.
+    /// one line for each place that still contains, or may still contain, erased data.
     static func text(_ report: EraseReport) -> String {
         let counts = [
             counted(report.points, "point"), counted(report.trips, "trip"), counted(report.events, "event"),

@@ -28,7 +28,7 @@ struct SpanOptions: ParsableArguments {
     /// Returns the time span that the options describe. It has no beginning or no end where the options give none. A
     /// relative time such as `2h` means that long before `now`.
     ///
-    /// - Throws: `ValidationError` that names the invalid time.
+    /// - Throws: `ValidationError` that names the invalid time, or if the beginning is not before the end.
     func times(now: UnixTime) throws -> TimeSpan {
         let times = try checked { () throws(TrackingError) in
             TimeSpan(

@@ -98,8 +98,8 @@ struct HistoryImport {
 
     /// Reads a file to its end and stores its points in the history.
     ///
-    /// - Throws: `inputUnreadable` if the file cannot be read or has another format. The points stored before the error
-    ///   remain stored.
+    /// - Throws: `inputUnreadable` if the file cannot be read or has another format; the errors of the history. The
+    ///   points stored before the error remain stored.
     mutating func run(
         _ reader: HistoryReader, from input: InputFile, _ progress: inout ErrorProgress
     ) async throws {

@@ -5,7 +5,8 @@ import TrackingStore
 /// The recorded trips and events that a replay publishes again, in order of time.
 ///
 /// The history contains only the last version of each trip. A replayed trip is therefore published twice: first a
-/// version at its beginning, without results, and then the recorded version.
+/// version at its beginning, without results, and then the recorded version. A version outside of the replayed time
+/// span is left out.
 struct RecordedHappenings {
     private var drafts: ArraySlice<RecordDraft>
 
@@ -66,7 +67,7 @@ extension TrackingEvent {
 }
 
 extension RecordDigest {
-    /// Returns a random digest. A replayed event then never counts as a repetition of another event with the same
+    /// Returns a random digest. A replayed trip or event then never counts as a repetition of another one with the same
     /// content, so both are published.
     fileprivate static func random() -> RecordDigest {
         RecordDigest((0..<Self.size).map { _ in UInt8.random(in: .min ... .max) })!  // the size is right

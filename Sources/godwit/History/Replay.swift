@@ -77,7 +77,8 @@ struct Replay: AsyncParsableCommand {
     }
 }
 
-/// Publishes recorded points, trips and events again, at the pace at which they were recorded or a multiple of it.
+/// Publishes recorded points, trips and events again: at the pace at which they were recorded, at a multiple of it, or
+/// as fast as possible.
 struct HistoryPlayer {
     let publisher: AssetPublisher<MQTTTransport>
     /// The target of the replay: the trackable under whose id the recorded data is published again (`--as`).
@@ -89,8 +90,9 @@ struct HistoryPlayer {
     /// publisher still tries to send the record.
     private static let patience = Duration.seconds(10)
 
-    /// Publishes all records that the query finds. Ends when each of them is acknowledged, when a signal arrives, or
-    /// when the broker refuses the connection.
+    /// Publishes all records that the query finds, except points with a wrong clock. Ends when each of them is
+    /// acknowledged, when a signal arrives, or when the broker refuses the connection. With `failsFast`, also ends when
+    /// the broker cannot be reached.
     ///
     /// - Throws: The error that ended the replay.
     func run(_ query: PointQuery, of store: any HistoryStore) async throws {
