@@ -127,7 +127,8 @@ struct StoredValue {
 /// A mark, as the log stores it. By the mark of an ingested record, a repetition of the record is recognized.
 struct StoredMark: Hashable {
     var trackable: TrackableID
-    /// The mark as bytes, beginning with the record's time. See ``RecordMark``.
+    /// The mark as bytes: the record's time, or 0 for a mark that is a digest alone, and then the digest of the
+    /// record's content. See ``RecordMark``.
     var key: [UInt8]
     var name: RecordName
     /// The time at which the mark was added to the log, in whole seconds of Unix time.

@@ -2,7 +2,8 @@ import ArgumentParser
 import TrackingCore
 import TrackingPublisher
 
-/// The options for the sources of positions: receivers, recordings and the battery.
+/// The options for the sources of positions (receivers, recordings and simulations), and for the source of the
+/// battery's charge.
 struct SourceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

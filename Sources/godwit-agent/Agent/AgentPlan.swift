@@ -22,7 +22,8 @@ struct AgentPlan {
     private let file: ConfigurationFile?
 
     /// Makes the plan from the options given at this start and the run-time changes kept from earlier runs. A kept
-    /// change is dropped if its option is now given with another value than before the change.
+    /// change is dropped if its option is now given with another value than before the change, or is not known any
+    /// more. Kept changes of the broker, the user and the password are dropped together.
     ///
     /// - Throws: `ValidationError` or `TrackingError` that names the broken rule.
     init(given: OptionValues, kept: AgentSettings = AgentSettings()) throws {

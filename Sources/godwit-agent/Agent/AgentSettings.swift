@@ -37,8 +37,8 @@ struct AgentSettings: Hashable, Sendable {
         /// the password could not be read.
         var passwordCheck: Int?
 
-        /// Returns `true` if the broker, the user and the password are the same. A password that could not be read in
-        /// one of the two logins counts as the same.
+        /// Returns `true` if the broker, the user, the password file and the password are the same. A password that
+        /// could not be read in one of the two logins counts as the same.
         func isSame(as other: Login) -> Bool {
             self.broker == other.broker && self.passwordFile == other.passwordFile
                 && (self.passwordCheck ?? other.passwordCheck) == (other.passwordCheck ?? self.passwordCheck)

@@ -4,7 +4,8 @@ import TrackingCore
 
 /// The rules for changing an agent's options while it runs.
 enum LiveSettings {
-    /// The long names of the options that can change while the agent runs. Their changes take effect at once.
+    /// The long names of the options that the command CONFIGURE can change while the agent runs. Their changes take
+    /// effect at once.
     static let names: Set<String> = [
         "default-resolution", "sensor-resolution", "raw", "proximity", "arrival", "resolution", "resolution-far",
         "resolution-far-watched", "resolution-near", "resolution-near-watched", "battery-threshold",

@@ -71,7 +71,7 @@ struct RemoteCommands: Sendable {
 
 extension RemoteCommands.Acceptance: ExpressibleByArgument {
     /// Parses the value of `--allow-commands`: `restricted` or `unrestricted`. A value for "true" means `restricted`,
-    /// and a value for "false" means `off`.
+    /// and a value for "false" means `off`. Any other value becomes `unknown`.
     init(argument: String) {
         switch argument.lowercased() {
         case "restricted", "true", "yes", "on", "1": self = .restricted

@@ -12,8 +12,8 @@ import TrackingPublisher
 /// describes. Commands change the plan.
 ///
 /// A change of the broker or the user ends the connection and begins a new one. Every other change takes effect in the
-/// running publisher, and the connection remains. A change is written to the settings file before it takes effect, so
-/// that it survives a restart.
+/// running publisher, and the connection remains. A change is written to the settings file, so that it survives a
+/// restart. Most changes are written before they take effect.
 actor RunningAgent: Service {
     var plan: AgentPlan
     let file: SettingsFile

@@ -26,7 +26,7 @@ struct SettingsFile: Sendable {
         }
     }
 
-    /// Renames a settings file that cannot be read, so that a later change does not overwrite it.
+    /// Renames a settings file that cannot be read, so that a later change does not overwrite it, and logs an error.
     private func setAside(_ logger: Logger, because reason: any Error) {
         let aside = "\(self.path).unreadable-\(Int64(TimeText.now.seconds))"
         try? FileManager.default.moveItem(atPath: self.path, toPath: aside)

@@ -10,7 +10,8 @@ struct GatewayIntroduction {
 
     /// Asks the gateway for the settings of the set-up link, and returns them.
     ///
-    /// - Throws: `inputUnreadable` if the gateway does not answer; the errors of ``OverlandLink/request(answer:)``.
+    /// - Throws: `inputUnreadable` if curl cannot be started, or the gateway does not answer or rejects the token; the
+    ///   errors of ``OverlandLink/request(answer:)``.
     func fetch() async throws -> SetupRequest {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-\(UUID().uuidString)")
         try FileManager.default.createDirectory(

@@ -85,7 +85,8 @@ struct StatusText {
 
     private func ago(_ time: UnixTime?) -> String { time.map { "\(Self.span(self.age($0))) ago" } ?? "never" }
 
-    /// Returns a duration as text in its two largest units: `2 h 5 min`.
+    /// Returns a duration as text: its largest unit and the next smaller one, such as `2 h 5 min`. A duration below one
+    /// minute is shown in seconds only. Fractions of a second are dropped.
     static func span(_ duration: Duration) -> String {
         let seconds = Int64(max(0, min(1e12, duration.inSeconds)))
         switch seconds {

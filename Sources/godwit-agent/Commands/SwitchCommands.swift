@@ -3,7 +3,7 @@ import GodwitOptions
 import TrackingControl
 import TrackingCore
 
-/// `godwit-agent on`: switches the agent on.
+/// `godwit-agent on`: switches the running agent on, so that it samples and sends positions again.
 struct On: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Switch the agent on: sample and send again.",
@@ -16,7 +16,8 @@ struct On: AsyncParsableCommand {
     func run() async throws { try await self.agent.ask(.on) }
 }
 
-/// `godwit-agent off`: switches the agent off.
+/// `godwit-agent off`: switches the running agent off, so that it samples and sends nothing and is no longer present.
+/// The log of records remains.
 struct Off: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Switch the agent off: sample and send nothing, and withdraw its presence. The log remains.",
@@ -29,7 +30,7 @@ struct Off: AsyncParsableCommand {
     func run() async throws { try await self.agent.ask(.off) }
 }
 
-/// `godwit-agent report`: takes a fix now and publishes it.
+/// `godwit-agent report`: makes the running agent take a fix now and publish it.
 struct Report: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Take a fix now and publish it.",
@@ -42,7 +43,7 @@ struct Report: AsyncParsableCommand {
     func run() async throws { try await self.agent.ask(.report) }
 }
 
-/// `godwit-agent metrics`: prints the agent's metrics in Prometheus' text format.
+/// `godwit-agent metrics`: prints the metrics of the running agent in Prometheus' text format.
 struct Metrics: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Print the agent's metrics in Prometheus' text format.",
@@ -61,7 +62,8 @@ struct Metrics: AsyncParsableCommand {
     }
 }
 
-/// `godwit-agent send-now`: sends one batch of unsent records at once.
+/// `godwit-agent send-now`: sends one batch of unsent records at once. If a batch is being sent already, waits for that
+/// batch.
 struct SendNow: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Send one batch of unsent records now, or wait for the batch that is being sent.",

@@ -52,7 +52,7 @@ struct TrackedOptions: ParsableArguments {
     }
 }
 
-/// `godwit-agent remove ID`: stops tracking a trackable.
+/// `godwit-agent remove ID`: makes the running agent stop tracking one trackable, also after a restart.
 struct Remove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Stop tracking this trackable.",

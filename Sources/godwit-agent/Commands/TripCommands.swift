@@ -32,7 +32,8 @@ struct TripCommand: AsyncParsableCommand {
         }
     }
 
-    /// `godwit-agent trip start`: begins a trip.
+    /// `godwit-agent trip start`: begins a trip of a tracked trackable. Fails while a trip of the trackable is under
+    /// way.
     struct Start: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Begin a trip. Fails while a trip of the trackable is under way.",
@@ -56,7 +57,7 @@ struct TripCommand: AsyncParsableCommand {
         }
     }
 
-    /// `godwit-agent trip stop`: ends the trip under way.
+    /// `godwit-agent trip stop`: ends the trip of a tracked trackable that is under way. Fails if none is.
     struct Stop: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "End the trip under way. Fails if no trip is under way.",

@@ -8,7 +8,7 @@ import TrackingRuntime
 struct EventProgram: Sendable {
     /// The outcome of one run of the program for an event.
     enum Outcome: Equatable, Sendable {
-        /// The program ended with exit code 0.
+        /// The program ended with exit code 0, or its exit code is unknown because the agent ignores SIGCHLD.
         case succeeded
         /// The program ended with this exit code, which is not 0.
         case exited(Int32)

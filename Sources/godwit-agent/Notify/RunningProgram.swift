@@ -15,7 +15,7 @@ final class RunningProgram: Sendable {
     private let id: pid_t
     private let state = Mutex(State())
 
-    /// Wraps a child process that was started.
+    /// Makes the object with which a child process that runs already can be waited for and killed.
     ///
     /// - Parameter id: The process number, which is also the number of the child's process group.
     init(_ id: pid_t) { self.id = id }
@@ -32,7 +32,8 @@ final class RunningProgram: Sendable {
         }
     }
 
-    /// Waits for the end of the program, even if the task is cancelled. Call it once.
+    /// Waits for the end of the program, even if the task is cancelled. Kills the program if the system has no thread
+    /// left for the wait. Call it once.
     ///
     /// - Returns: The exit status as `waitpid` returns it; `nil` if the system does not know it.
     func end() async -> Int32? {

@@ -76,7 +76,7 @@ extension FenceCommand {
                 return try JSONValue(json: bytes)
             } catch {
                 throw TrackingError(
-                    .inputUnreadable, "cannot read the fence from '\(path)': the file is not GeoJSON: \(error.message)")
+                    .inputUnreadable, "cannot read the fence from '\(path)': the file is not JSON: \(error.message)")
             }
         }
 
