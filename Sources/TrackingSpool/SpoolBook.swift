@@ -1,6 +1,7 @@
 import TrackingCore
 
-/// An index in memory of the record numbers in a log's file. Most questions about the log need no read from the file.
+/// The index of a device's log that is held in memory: the record numbers of each stream, and counts such as the number
+/// of dropped records. It answers most questions about the log without a read from the file.
 struct SpoolBook {
     /// The index of one stream: the numbers of its records, and the state of the stream.
     struct Stream {
@@ -11,8 +12,8 @@ struct SpoolBook {
         let sum: RecordChecksum
         var stored = SeqSet()
         var last: UInt64 = 0
-        /// The lowest number that counts in this stream. All records with lower numbers were removed from the log, but
-        /// their rows may still be in the file.
+        /// The number from which on this stream's records count. All records with lower numbers were removed from the
+        /// log, but their rows may still be in the file.
         var floor: UInt64 = 1
         /// The number of rows of removed records below ``floor`` that are not deleted yet.
         var unswept = 0
@@ -23,7 +24,7 @@ struct SpoolBook {
         /// The number of payload bytes of the stream's rows from the number ``weighed`` on. These include rows of
         /// removed records, if ``weighed`` is lower than ``floor``.
         var bytes = 0
-        /// The lowest record number whose row is included in ``bytes``.
+        /// The lowest record number of the stream whose row is included in ``bytes``.
         var weighed: UInt64 = 1
         /// `true` if the stream has changed since the stream's own row was last written to the file.
         var isDirty = true
@@ -37,10 +38,10 @@ struct SpoolBook {
         }
     }
 
-    /// The streams of all trackables, oldest first.
+    /// The streams of all trackables in the log, also those that are hidden from callers, oldest first.
     private(set) var streams: [Stream] = []
     private var places: [StreamID: Int] = [:]
-    /// The place (row id) that the next appended record gets.
+    /// The place (row id) in the table of records that the next appended record gets.
     var nextPlace: Int64 = 1
     /// The number that the next stream gets in the log's tables.
     var nextStream: Int64 = 1
@@ -49,15 +50,16 @@ struct SpoolBook {
     /// The number of stored marks of each trackable whose marks were counted. They are counted when the trackable gets
     /// a new mark. A mark is computed from an ingested record, so that a repetition of the record is recognized.
     var marks: [TrackableID: Int] = [:]
-    /// The number of quarantined records.
+    /// The number of quarantined records in the log, for all trackables together.
     var quarantined = 0
     /// The number of records that were dropped since the log was created because the log exceeded its limits.
     var dropped = 0
 
     var count: Int { self.streams.reduce(0) { $0 + $1.stored.count } }
-    /// The number of payload bytes of all streams. See ``Stream/bytes``.
+    /// The number of payload bytes of all streams of the log. It may include bytes of removed records, see
+    /// ``Stream/bytes``.
     var bytes: Int { self.streams.reduce(0) { $0 + $1.bytes } }
-    /// The number of rows of removed records of all streams that are not deleted yet.
+    /// The number of rows in the file whose records were removed, for all streams together. They must be deleted later.
     private(set) var unswept = 0
 
     subscript(id: StreamID) -> Stream? { self.places[id].map { self.streams[$0] } }

@@ -2,7 +2,7 @@ import GRDB
 import TrackingCore
 import TrackingSQLite
 
-/// The quarantined records in the log's file.
+/// The writing, reading and deletion of quarantined records in the log's file.
 extension SpoolFile {
     func quarantine(_ seq: UInt64, of id: StreamID, reason: String, _ db: Database) throws {
         guard let stream = self.book[id], stream.stored.contains(seq) else { return }

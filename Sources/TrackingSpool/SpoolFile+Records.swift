@@ -122,8 +122,8 @@ extension SpoolFile {
     /// 16. Shorter ranges are read through the index only.
     private static let shortestRun = 16
 
-    /// Returns the record of a row whose columns from the given one on are seq, time, kind, trip, payload and checksum;
-    /// `nil` when the row is damaged.
+    /// Decodes a record from a row of the log's file. The row's columns from the given one on are seq, time, kind,
+    /// trip, payload and checksum; `nil` when the row is damaged.
     static func record(
         _ row: DirectStatement, from first: Int32, of stream: SpoolBook.Stream
     ) -> SpoolRecord? {

@@ -170,7 +170,7 @@ final class SpoolFile {
     }
 }
 
-/// The steps of opening a log's file.
+/// The steps of opening a log's file: checking it, creating its tables if it is new, and loading the index into memory.
 extension SpoolFile {
     private func prepare(_ db: Database, checkedSize: Int64, by check: String) throws {
         let found = try String.fetchAll(db, sql: "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid")
@@ -289,7 +289,8 @@ extension SpoolFile {
     }
 }
 
-/// The records, bytes and removed rows of one stream, counted while the log's index is read in order.
+/// The counts for one stream while the log's index is read in order: its records, their payload bytes, and its rows of
+/// removed records.
 private struct StreamTally {
     let id: StreamID
     private let floor: Int64

@@ -75,7 +75,7 @@ extension SpoolBook.Stream {
 
     var ending: Ending { self.isForgotten ? .forgotten : self.isEnded ? .ended : .goesOn }
 
-    /// The checksum over all columns of the stream's row.
+    /// The checksum over all columns of this stream's row in the log's file, except the column of the checksum itself.
     var checksum: Int64 {
         var sum = FNV1a()
         sum.add(number: UInt64(bitPattern: self.number))

@@ -1,6 +1,7 @@
 import Dispatch
 
-/// The one thread on which a log makes all its calls of SQLite. It is also the executor of tasks that prefer it.
+/// The one thread on which a device's log makes all its calls of SQLite. It is also a task executor, so that tasks can
+/// run on this thread.
 final class SpoolThread: TaskExecutor {
     private let queue = DispatchQueue(label: "godwit.spool")
 

@@ -1,6 +1,6 @@
 public import TrackingCore
 
-/// A history of recorded points, trips, events and states.
+/// A database (history) of recorded points, trips, events and states.
 ///
 /// A store has each record once, even if it is received twice, late or out of order. Calls take effect in the order in
 /// which they return. A call that throws an error has no effect. Any number of tasks may call a store concurrently.
@@ -186,7 +186,8 @@ extension HistoryStore {
     }
 }
 
-/// The fixed limits of a store.
+/// The fixed limits of a history: how many quarantined messages and possible gaps it stores, and how large a page of
+/// points can become.
 public enum StoreLimits {
     /// The maximum number of quarantined messages. When it is exceeded, the table is reduced to 95 % of it: messages of
     /// the trackable with the most quarantined messages are removed, the oldest first. Entries that record a possible

@@ -1,6 +1,7 @@
 package import TrackingCore
 
-/// Points to import that have no stream and no number. Finds those among them that the history already contains.
+/// Points to import into the history, which have no stream and no number. Finds those among them that the history
+/// already contains.
 ///
 /// An export contains points that a device recorded with a stream and a number. When the export is imported, the same
 /// points have neither. Two points of a trackable are the same if they have the same time, in microseconds, and the

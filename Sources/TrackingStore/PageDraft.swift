@@ -1,8 +1,9 @@
 import TrackingCore
 
-/// Collects the points of one page while they are read from the history.
+/// Collects the points of one page of a trackable's history while they are read from the database.
 struct PageDraft {
-    /// A point, with the name that determines its place in the order of reading.
+    /// A point of the page, with the name (time, stream key and number) that determines its place in the order of
+    /// reading.
     struct Entry {
         var name: PointName
         var point: StoredPoint
@@ -38,7 +39,7 @@ extension PageDraft.Entry {
 struct RunSpan {
     /// The maximum number of runs (groups of consecutive points) that are joined into one time span.
     static let runsTogether = 64
-    /// The maximum duration of a run of points in seconds.
+    /// The longest time in seconds that a run, a group of consecutive points of one trackable, can cover.
     static let longestRun = Double(PointRun.maximumCount + 1) * PointRun.maximumPause.inSeconds
 
     private let from: Double

@@ -1,6 +1,7 @@
 public import TrackingCore
 
-/// The result of storing a batch of records in the history.
+/// The result of storing one batch of records in the history: the acknowledgements, and the numbers of new, repeated
+/// and rejected records.
 public struct StoreReport: Hashable, Sendable {
     /// The acknowledgement for each trackable in the batch: the record numbers up to which each record is stored,
     /// erased, refused or gone, by stream.
@@ -46,7 +47,7 @@ public struct TimeSpan: Hashable, Sendable {
     var bounds: (from: Double, to: Double) { (self.from?.seconds ?? -.infinity, self.to?.seconds ?? .infinity) }
 }
 
-/// A query for the points of one trackable.
+/// A query for points of one trackable in the history. It can restrict their times, their places and their trip.
 public struct PointQuery: Hashable, Sendable {
     /// The trackable whose points are selected.
     public var trackable: TrackableID
@@ -68,7 +69,7 @@ public struct PointQuery: Hashable, Sendable {
     }
 }
 
-/// A point that is stored in the history.
+/// A point that is stored in the history, and whether its time or place is faulty.
 public struct StoredPoint: Hashable, Sendable {
     /// The point as the device recorded it: place, time and the other measurements.
     public var location: Location
@@ -77,18 +78,18 @@ public struct StoredPoint: Hashable, Sendable {
     public var hasClockFault: Bool
 }
 
-/// A page of points that were read from the history.
+/// One page of the points that a query selects in the history, with the position of the next page.
 public struct PointPage: Hashable, Sendable {
     /// The points, ordered by time, then by the name of the stream, then by `seq`, the number in the stream.
     public var points: [StoredPoint]
     /// The point after which the next page begins; `nil` if this page is the last.
     public var next: PointName?
 
-    /// An empty page, which shows that no more points follow.
+    /// An empty page without a next page. It is the result for a trackable that the history does not contain.
     static let end = PointPage(points: [], next: nil)
 }
 
-/// The last position of a trackable in the history.
+/// A trackable with its newest position in the history. Positions with a wrong clock or at [0, 0] do not count.
 public struct LastPosition: Hashable, Sendable {
     /// The trackable to which the last position belongs.
     public var trackable: TrackableID
@@ -129,7 +130,7 @@ extension Sequence<LastPosition> {
     }
 }
 
-/// A summary of one trackable in the history.
+/// A summary of one trackable in the history: the times of its first and last positions, and the number of its streams.
 public struct TrackableSummary: Hashable, Sendable {
     /// The trackable's identifier.
     public var id: TrackableID
@@ -172,7 +173,7 @@ public struct VerifyReport: Hashable, Sendable {
 
     /// A report on stored and missing records of one stream, a numbered sequence of records.
     public struct StreamReport: Hashable, Sendable {
-        /// The id of the stream.
+        /// The id of the stream that this report is about.
         public var id: StreamID
         /// The state of each record number of the stream, such as stored, erased or missing.
         public var coverage: StreamCoverage
@@ -189,11 +190,11 @@ public struct VerifyReport: Hashable, Sendable {
 
 /// The result of erasing the records of a trackable.
 public struct EraseReport: Hashable, Sendable {
-    /// The number of erased points.
+    /// The number of points that were erased from the history.
     public var points = 0
-    /// The number of erased trips.
+    /// The number of trips that were erased from the history.
     public var trips = 0
-    /// The number of erased events.
+    /// The number of events that were erased from the history.
     public var events = 0
     /// The number of erased states: presences and resolutions that the recorder received.
     public var states = 0

@@ -26,7 +26,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         buffer: 65_536, bytes: 32 * 1_024 * 1_024, size: { $0.approximateBytes })
     private let bad: BadMessages
     let shared = Mutex(Shared())
-    /// Wakes the callers of `settled(until:)` when `isSettled` changes.
+    /// The signal that wakes the tasks in `settled(until:)` when the value of `isSettled` changes.
     private let settling = WakeSignal()
 
     struct Shared {

@@ -16,7 +16,7 @@ public struct BrokerDrops: Hashable, Sendable {
     public private(set) var lastIncrease: MonotonicTime?
     private var counter = BrokerDropCounter()
 
-    /// Creates a count of dropped messages that begins at zero.
+    /// Creates a count of the messages that the broker dropped. It begins at zero.
     public init() {}
 
     /// Handles a new connection to the broker. The broker may have restarted its count, so the next received count is

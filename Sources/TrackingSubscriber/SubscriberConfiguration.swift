@@ -91,7 +91,7 @@ public struct PublisherPresence: Hashable, Sendable {
         case unknown = "UNKNOWN"
     }
 
-    /// The presence of the trackable's publisher: present, absent or unknown.
+    /// The presence of the trackable's publisher, as this subscriber knows it: present, absent or unknown.
     public var status: Status
     /// The time at which the last message of the publisher arrived, by the wall clock of this subscriber's computer;
     /// `nil` if none arrived.
@@ -126,7 +126,7 @@ public struct ReceivedUpdate: Hashable, Sendable {
         self.isRetained = isRetained
     }
 
-    /// The coordinates of the update's position.
+    /// The latitude and longitude of the update's own position, not of its skipped points.
     public var coordinate: Coordinate { self.update.location.coordinate }
 }
 

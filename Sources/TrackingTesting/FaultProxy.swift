@@ -14,7 +14,7 @@ import TrackingRuntime
 public final class FaultProxy: Sendable {
     /// The mode of the proxy: forwarding at once, forwarding slowly, or refusing connections.
     public enum Mode: Hashable, Sendable {
-        /// Bytes are forwarded at once.
+        /// The proxy forwards the bytes of both directions at once and unchanged, unless another fault applies.
         case pass
         /// Bytes are forwarded at this rate, in bytes per second, in each direction of each connection. A rate below 1
         /// counts as 1.
@@ -76,7 +76,7 @@ public final class FaultProxy: Sendable {
         set { self.state.withLock { $0.mode = newValue } }
     }
 
-    /// The number of connections that are open through the proxy.
+    /// The number of client connections that the proxy forwards at present.
     public var connections: Int { self.state.withLock { $0.pairs.count } }
 
     /// Closes all open connections to clients and to the server. Connections made later are forwarded normally.

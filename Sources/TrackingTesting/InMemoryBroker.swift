@@ -37,7 +37,8 @@ public final class InMemoryBroker: Sendable {
         client?.connect()
     }
 
-    /// Deletes all retained messages, like a broker that crashed.
+    /// Deletes all retained messages of this in-memory broker, to simulate a broker that lost them in a crash. No
+    /// client is informed.
     public func forgetRetained() { self.state.withLock { $0.forgetRetained() } }
 
     /// Rejects messages that the given client publishes to the given topics, like an access control list. It applies
@@ -85,7 +86,8 @@ extension InMemoryBroker {
             self.returns = AsyncStream.makeStream(of: Duration.self)
         }
 
-        /// The events of the client in batches, in order.
+        /// The events of the client's connection, such as received messages, in order. Each element is a batch of
+        /// events.
         public var events: some AsyncSequence<[TransportEvent], Never> & Sendable {
             self.stream.map { events in
                 for case .connected(let connection, _) in events { self.state.withLock { $0.known = connection } }
@@ -142,7 +144,7 @@ extension InMemoryBroker {
             self.returns.continuation.finish()
         }
 
-        /// Connects the client again after the given wait.
+        /// Schedules the next connection of the client: `run()` connects it again after the given wait.
         func comeBack(after wait: Duration) { self.returns.continuation.yield(wait) }
     }
 }

@@ -166,7 +166,7 @@ struct InMemorySessions {
 }
 
 extension Duration {
-    /// This duration rounded up to whole seconds.
+    /// This duration, rounded up to whole seconds. An expiry is counted in whole seconds.
     fileprivate var roundedUp: Duration {
         let (seconds, rest) = self.components
         return .seconds(rest > 0 ? seconds + 1 : seconds)

@@ -18,7 +18,8 @@ public final class LyingBroker: Sendable {
         case send([UInt8])
         /// The broker sends these bytes to the client one by one, each in a TCP segment of its own.
         case sendByteByByte([UInt8])
-        /// The broker waits until the client sends more bytes.
+        /// The broker waits until the client sends more bytes, and ignores them. If the client closes the connection,
+        /// the remaining steps are not taken.
         case receive
         /// The broker closes the connection. Without this step, the connection stays open until the client closes it.
         case close

@@ -2,7 +2,7 @@
 public struct StreamDamage: Hashable, Sendable {
     /// The number of bytes at the beginning of the stream that pass before bytes are lost.
     public let offset: Int
-    /// The number of consecutive bytes that are lost.
+    /// The number of consecutive bytes of the stream that are lost, after the first ``offset`` bytes.
     public let count: Int
     private var passed = 0
     private var lost = 0
@@ -18,7 +18,7 @@ public struct StreamDamage: Hashable, Sendable {
         self.count = count
     }
 
-    /// `true` once at least one byte was lost.
+    /// `true` once at least one byte of the stream was lost.
     public var hasBegun: Bool { self.lost > 0 }
 
     /// Applies the damage to the next bytes of the stream. Returns these bytes without the lost ones.

@@ -71,8 +71,8 @@ extension TransportStage {
     }
 }
 
-/// A test's use of one client: the test sends commands through it and reads its events. All events that were read are
-/// remembered.
+/// The conversation of a test with one client of the broker: the test sends commands through the client and reads its
+/// events. All events that were read are remembered.
 struct TransportTalk<Transport: MessageTransport> {
     let transport: Transport
     private var iterator: Transport.Events.AsyncIterator

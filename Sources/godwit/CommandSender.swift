@@ -31,7 +31,7 @@ private final class CommandRun: Service {
     private let state: Mutex<CommandSenderState>
     /// The trackables to which commands were published, by the token that identifies the publish.
     private let ids = Mutex<[TransportToken: TrackableID]>([:])
-    /// `true` after the first connection to the broker.
+    /// `true` after the first successful connection of this command to the broker.
     private let hasConnected = Mutex(false)
 
     init(transport: MQTTTransport, timeout: Duration, failsFast: Bool, state: CommandSenderState) {

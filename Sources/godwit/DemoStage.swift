@@ -161,7 +161,7 @@ final class DemoStage: Sendable {
         self.network.cut()
     }
 
-    /// Permits the van to connect to the broker again.
+    /// Permits the simulated van to connect to the broker again, after ``cutNetwork()``.
     func restoreNetwork() { self.network.mode = .pass }
 
     /// Returns the number of the van's points in the history that lie in a time span. At most about 1,000 points are

@@ -3,13 +3,13 @@ import TrackingCore
 /// The story of `godwit demo` on a terminal. It determines the time of each step and the meaning of each key. The
 /// caller performs the steps.
 struct DemoTale: Sendable {
-    /// A step of the story, which changes the simulated situation.
+    /// A step of the demo's story, which changes the situation of the simulated van or ends the demo.
     enum Step: Hashable, Sendable {
-        /// A watcher begins or stops watching the van.
+        /// The demo's own watcher begins to watch the van (`true`) or stops watching it (`false`).
         case watcher(isThere: Bool)
-        /// The van's battery becomes low or is charged.
+        /// The charge of the van's battery falls to 15 % (`true`), or is 80 % again (`false`).
         case battery(isLow: Bool)
-        /// The van's network becomes available or is cut.
+        /// The van's network becomes available again (`true`) or is cut (`false`).
         case network(isUp: Bool)
         /// The demo prints its summary and ends.
         case end

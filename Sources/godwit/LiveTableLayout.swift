@@ -74,7 +74,7 @@ struct LiveTableLayout {
         }
     }
 
-    /// The shown columns with their widths, from left to right.
+    /// The columns of the live table that are shown, from left to right, each with its width in terminal columns.
     let columns: [(column: Column, width: Int)]
 
     /// Chooses the columns of the live table that fit into the terminal, and their widths.

@@ -294,7 +294,7 @@ private final class Health: Sendable {
         if listen != nil { MetricsSystem.bootstrap(self.metrics) }
     }
 
-    /// Updates the health checks with an event of the recorder.
+    /// Updates the state that the health checks report, after an event of the recorder.
     func happened(_ event: RecorderEvent) {
         self.state.withLock { $0.happened(event, now: .now) }
     }

@@ -3,7 +3,7 @@ import GodwitOptions
 import TrackingCore
 import TrackingSubscriber
 
-/// The output formats of `godwit watch`.
+/// The output formats of `godwit watch`: text for people, and JSON, GeoJSON and CSV for programs.
 enum WatchFormat: String, ExpressibleByArgument, CaseIterable {
     case text, json, geojson, csv
 }
@@ -31,7 +31,8 @@ struct WatchPrinter {
         }
     }
 
-    /// One position of a received update, as it is printed.
+    /// One position of a received update, as it is printed: the update's own position, or a skipped point that came
+    /// with it.
     private struct Point {
         var location: Location
         /// The kind of the position: measured or predicted. A skipped point, which had no update of its own, is always

@@ -49,7 +49,7 @@ struct WatchRow {
         if case .text(let id) = event.detail["tripId"] { self.tripID = id }
     }
 
-    /// Returns the line as CSV text, with its line end.
+    /// Returns the position, trip or tracking event as one line of CSV, with its line end.
     func text(_ id: TrackableID, receivedAt: UnixTime) -> String {
         let point = self.location
         func text(_ text: String?) -> String { text.map { CSVField.text($0) } ?? "" }

@@ -186,7 +186,8 @@ struct Watcher: Sendable {
 }
 
 extension Watcher {
-    /// The watched trackables whose subscriptions the broker rejects at present.
+    /// The watched trackables whose subscriptions the broker rejects at present. If it rejects all of them, `godwit
+    /// watch` ends.
     struct Refusals {
         /// The ids of the trackables to watch. An empty set means all trackables.
         let named: Set<TrackableID>

@@ -4,12 +4,12 @@ import TrackingCore
 /// ``RecordedTime/earliest`` until 62 days after their receipt get a partition for their month. Points with any other
 /// time are stored in the partition `point_other`.
 struct PointPartitions {
-    /// A month of the calendar, UTC.
+    /// A calendar month in UTC. The table `point` in PostgreSQL can have a partition for it.
     struct Month: Hashable, Comparable {
         var year: Int
         var month: Int
 
-        /// Makes the month that contains a time.
+        /// Makes the calendar month, in UTC, that contains a time.
         init(_ time: UnixTime) {
             // Days since 1970 to a date of the Gregorian calendar (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
             let days = Int((time.seconds / 86_400).rounded(.down)) + 719_468
@@ -31,7 +31,7 @@ struct PointPartitions {
             self.month == 12 ? Month(year: self.year + 1, month: 1) : Month(year: self.year, month: self.month + 1)
         }
 
-        /// The beginning of the month.
+        /// The first moment of the calendar month, in UTC.
         var start: UnixTime {
             let year = self.month <= 2 ? self.year - 1 : self.year
             let era = (year >= 0 ? year : year - 399) / 400
@@ -41,7 +41,7 @@ struct PointPartitions {
             return UnixTime(Double(era * 146_097 + dayOfEra - 719_468) * 86_400)
         }
 
-        /// The name of the month's partition, for example `point_2026_05`.
+        /// The name of the database table for the month's points, a partition of `point`: for example `point_2026_05`.
         var table: String { "point_\(self.year)_\(self.month < 10 ? "0" : "")\(self.month)" }
 
         static func < (left: Self, right: Self) -> Bool { (left.year, left.month) < (right.year, right.month) }
@@ -50,7 +50,8 @@ struct PointPartitions {
     private var known: Set<Month> = []
     /// The time span of the month that was last found to have a partition.
     private var latest: Range<UnixTime>?
-    /// The time until which no further partition is made, because one could not be made; `nil` when none failed.
+    /// The time until which the pause in making partitions lasts; `nil` if no partition has failed. A failed partition
+    /// begins the pause.
     private var pause: ContinuousClock.Instant?
 
     /// The time for which no partition is made after one could not be made. Meanwhile the points are stored in

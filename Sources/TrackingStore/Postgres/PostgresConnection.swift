@@ -37,7 +37,8 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
         self.withOptions(address) { PQpingParams($0, $1, 1) == PQPING_OK }
     }
 
-    /// The values of the environment variables that ``PostgresProtection/variables`` names.
+    /// The values of those environment variables of this program that decide how the connection is protected
+    /// (``PostgresProtection/variables``). Variables that are not set are left out.
     private static var environment: [String: String] {
         var environment: [String: String] = [:]
         for name in PostgresProtection.variables { environment[name] = getenv(name).map { String(cString: $0) } }
@@ -99,9 +100,9 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
 
     deinit { PQfinish(self.pointer) }
 
-    /// `true` if the connection was open after the last call.
+    /// `true` if the connection to the server was open, as far as libpq knows from its last call.
     var isAlive: Bool { PQstatus(self.pointer) == CONNECTION_OK }
-    /// The descriptor of the connection's socket.
+    /// The file descriptor of the socket of this connection to the server.
     var socket: Int32 { PQsocket(self.pointer) }
     /// `false` if the connection is open, idle and outside a transaction. `true` if a transaction is open or has
     /// failed, a statement is running, or the connection is broken.
@@ -201,7 +202,7 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
         return last
     }
 
-    /// The beginning of the error for a failed `COPY`.
+    /// The first part of the message of the error for a failed `COPY`, before the reason.
     private static let copying = "cannot store records with COPY in PostgreSQL"
 
     private func rows(_ result: OpaquePointer?) throws(TrackingError) -> PostgresRows {

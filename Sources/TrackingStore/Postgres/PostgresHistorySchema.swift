@@ -3,9 +3,10 @@ import TrackingCore
 /// The tables of a history in PostgreSQL, in a schema of their own. They correspond to those of
 /// ``SQLiteHistorySchema``.
 enum PostgresHistorySchema {
-    /// The name of the schema that has the tables.
+    /// The name of the PostgreSQL schema in which the history's tables are.
     static let name = "godwit"
-    /// The version of the tables, which `schema_version` stores.
+    /// The version of the history's tables. A database with another version, in the table `schema_version`, cannot be
+    /// opened.
     static let version = 1
 
     /// The number of the PostgreSQL advisory lock that a program holds while it creates the tables: the bytes of

@@ -21,7 +21,8 @@ extension PostgresHistoryStore {
         }
     }
 
-    /// Removes records that are older than a limit. See ``HistoryStore/removeExpired(before:of:except:)``.
+    /// Removes records of the given trackables, or of all, that are older than a limit, in several transactions. See
+    /// ``HistoryStore/removeExpired(before:of:except:)``.
     public func removeExpired(
         before limit: UnixTime, of trackables: [TrackableID]?, except exceptions: Set<TrackableID>
     ) async throws(TrackingError) -> Int {

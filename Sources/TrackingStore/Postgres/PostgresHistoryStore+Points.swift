@@ -1,6 +1,6 @@
 public import TrackingCore
 
-/// The reading of points from PostgreSQL.
+/// The reading of points and last positions from PostgreSQL.
 extension PostgresHistoryStore {
     /// Reads the next page of the points that a query selects. See ``HistoryStore/points(_:after:limit:)``.
     public func points(
@@ -14,7 +14,8 @@ extension PostgresHistoryStore {
         }
     }
 
-    /// Returns the newest position of each trackable. See ``HistoryStore/lastPositions(of:)``.
+    /// Returns the newest position of each given trackable, or of all trackables. See
+    /// ``HistoryStore/lastPositions(of:)``.
     public func lastPositions(of trackables: [TrackableID]?) async throws(TrackingError) -> [LastPosition] {
         try await self.reader.perform { connection throws(TrackingError) in
             let rows = try connection.run(

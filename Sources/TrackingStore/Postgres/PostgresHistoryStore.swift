@@ -101,7 +101,7 @@ public final class PostgresHistoryStore: HistoryStore {
         }
     }
 
-    /// Closes the history. See ``HistoryStore/close()``.
+    /// Closes the two connections to the server, and ends calls that still use them. See ``HistoryStore/close()``.
     public func close() async throws(TrackingError) {
         self.writer.close()
         self.reader.close()

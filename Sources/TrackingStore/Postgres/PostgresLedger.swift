@@ -18,7 +18,8 @@ struct PostgresLedger {
     /// The maximum size of the cache, as ``RecordingLedger/count`` measures it. A larger cache is emptied.
     private static let maximumKnown = 100_000
 
-    /// The contents of a trackable's row in the database, with its recent streams.
+    /// The contents of a trackable's row in the database, with its recent streams and its version, the value of the
+    /// column `changes`.
     struct Loaded {
         var id: TrackableID
         var version: Int64

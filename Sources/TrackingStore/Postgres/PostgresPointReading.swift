@@ -1,6 +1,6 @@
 import TrackingCore
 
-/// Reads one page of the points of a trackable.
+/// Reads one page of the points of a trackable from PostgreSQL, as a query selects them.
 struct PostgresPointReading {
     private let query: PointQuery
     private let trackable: Int64
@@ -22,7 +22,7 @@ struct PostgresPointReading {
         self.connection = connection
     }
 
-    /// The page with the points that were read.
+    /// The page with all points that were read so far.
     var page: PointPage { self.draft.page }
 
     mutating func run(after: PointName?) throws(TrackingError) {

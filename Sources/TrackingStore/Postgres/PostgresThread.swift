@@ -45,7 +45,7 @@ final class PostgresThread: Sendable {
     /// When the task is cancelled or its time for an answer is over, the call throws `storeFailed` at once. If it uses
     /// the connection, the connection is closed, so that it does not wait for a server that does not answer.
     ///
-    /// - Throws: `storeFailed` without a connection or an answer; the errors of `body`.
+    /// - Throws: `storeFailed` without an answer; the errors of connecting to the server, and of `body`.
     func perform<Value: Sendable>(
         _ body: @escaping @Sendable (PostgresConnection) throws(TrackingError) -> Value
     ) async throws(TrackingError) -> Value {
@@ -136,7 +136,8 @@ final class PostgresThread: Sendable {
         if self.isForStoring { try connection.limitWaiting() }
     }
 
-    /// Closes the connection and ends its current call, without waiting.
+    /// Closes the connection to the server. If a call still uses the connection, shuts the socket down instead, so that
+    /// the call fails. Does not wait for that call.
     func close() {
         guard self.connection.withLockIfAvailable({ $0 = nil }) == nil else { return }
         self.underWay.withLock { if let socket = $0.socket { shutdown(socket, Int32(SHUT_RDWR)) } }

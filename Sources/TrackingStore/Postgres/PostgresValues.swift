@@ -1,6 +1,6 @@
 import CPostgres
 
-/// A value for a parameter of a statement, in PostgreSQL's binary form.
+/// A value for one parameter of an SQL statement, in PostgreSQL's binary form, with the type of the value.
 struct PostgresValue {
     var type: Oid
     var bytes: [UInt8]?
@@ -14,7 +14,7 @@ struct PostgresValue {
     static func ints(_ values: [Int64?]) -> Self { self.array(1016, values.map { .int($0) }, of: 20) }
     static func doubles(_ values: [Double?]) -> Self { self.array(1022, values.map { .double($0) }, of: 701) }
     static func texts(_ values: [String?]) -> Self { self.array(1009, values.map { .text($0) }, of: 25) }
-    /// The value NULL in place of an array of texts.
+    /// The parameter value NULL of the type "array of texts". Queries use it for "no restriction to certain ids".
     static let noTexts = Self(type: 1009, bytes: nil)
     static func byteStrings(_ values: [[UInt8]?]) -> Self { self.array(1001, values.map { .bytes($0) }, of: 17) }
 
@@ -60,7 +60,7 @@ extension [UInt8] {
     }
 }
 
-/// The result of a statement, in binary form.
+/// The result of an SQL statement in PostgreSQL: the returned rows in binary form, and the number of changed rows.
 final class PostgresRows {
     private let pointer: OpaquePointer
 
@@ -68,7 +68,7 @@ final class PostgresRows {
 
     deinit { PQclear(self.pointer) }
 
-    /// The number of rows that the statement returned.
+    /// The number of rows that the SQL statement returned.
     var count: Int { Int(PQntuples(self.pointer)) }
     /// The number of rows that the statement inserted, changed or deleted.
     var changes: Int { Int(String(cString: PQcmdTuples(self.pointer))) ?? 0 }

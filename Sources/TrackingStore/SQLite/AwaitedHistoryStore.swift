@@ -5,7 +5,7 @@ public import TrackingCore
 /// A history in an SQLite file that may not exist yet, opened for reading only. The history is empty until a recorder
 /// has made the file.
 public final class AwaitedHistoryStore: HistoryStore {
-    /// The path of the history's SQLite file.
+    /// The path of the history's SQLite file, which may not exist yet.
     public let path: String
     private let opened = Mutex<SQLiteHistoryStore?>(nil)
 
@@ -54,7 +54,8 @@ public final class AwaitedHistoryStore: HistoryStore {
         try await self.history()?.coverage(of: trackable) ?? [:]
     }
 
-    /// Returns the newest position of each trackable. See ``HistoryStore/lastPositions(of:)``.
+    /// Returns the newest position of each given trackable, or of all trackables. See
+    /// ``HistoryStore/lastPositions(of:)``.
     public func lastPositions(of trackables: [TrackableID]?) async throws(TrackingError) -> [LastPosition] {
         try await self.history()?.lastPositions(of: trackables) ?? []
     }
@@ -111,7 +112,8 @@ public final class AwaitedHistoryStore: HistoryStore {
         before limit: UnixTime, of trackables: [TrackableID]?, except exceptions: Set<TrackableID>
     ) async throws(TrackingError) -> Int { throw self.onlyRead }
 
-    /// Returns the quarantined messages, newest first. See ``HistoryStore/quarantined(limit:)``.
+    /// Returns the newest quarantined messages of the history, newest first, at most `limit`. See
+    /// ``HistoryStore/quarantined(limit:)``.
     public func quarantined(limit: Int) async throws(TrackingError) -> [RefusedMessage] {
         try await self.history()?.quarantined(limit: limit) ?? []
     }

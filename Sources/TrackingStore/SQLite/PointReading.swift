@@ -2,7 +2,7 @@ import GRDB
 import TrackingCore
 import TrackingSQLite
 
-/// Reads one page of the points of a trackable from SQLite.
+/// Reads one page of the points of a trackable from SQLite, as a query selects them.
 struct PointReading {
     private let query: PointQuery
     private let trackable: Int64

@@ -57,7 +57,8 @@ extension SQLiteHistoryStore {
         return "\(error.message ?? "") (SQLite \(error.extendedResultCode.rawValue)); \(advice)"
     }
 
-    /// Removes records that are older than a limit. See ``HistoryStore/removeExpired(before:of:except:)``.
+    /// Removes records of the given trackables, or of all, that are older than a limit, in several transactions. See
+    /// ``HistoryStore/removeExpired(before:of:except:)``.
     public func removeExpired(
         before limit: UnixTime, of trackables: [TrackableID]?, except exceptions: Set<TrackableID>
     ) async throws(TrackingError) -> Int {

@@ -2,7 +2,7 @@ import GRDB
 public import TrackingCore
 import TrackingSQLite
 
-/// Reads points from SQLite.
+/// The reading of points and last positions from SQLite.
 extension SQLiteHistoryStore {
     /// Reads the next page of the points that a query selects. See ``HistoryStore/points(_:after:limit:)``.
     public func points(

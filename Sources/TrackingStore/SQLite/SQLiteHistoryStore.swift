@@ -8,7 +8,7 @@ public import TrackingCore
 /// One thread writes, and up to four others read concurrently. SQLite adds two files with the same name and the
 /// suffixes `-wal` and `-shm`.
 public final class SQLiteHistoryStore: HistoryStore {
-    /// The path of the database file.
+    /// The path of the history's SQLite file, as the program gave it.
     public let path: String
     private let isForReading: Bool
     /// The open database. `nil` if the files of a history that is open for reading were removed; the next read opens
@@ -196,13 +196,14 @@ public final class SQLiteHistoryStore: HistoryStore {
                 : "cannot make the backup '\(path)': the file is there already. Name another file")
     }
 
-    /// Closes the history. See ``HistoryStore/close()``.
+    /// Closes the SQLite file if it is open. See ``HistoryStore/close()``.
     public func close() async throws(TrackingError) {
         try Self.explained(self.path) { try self.opened.withLock { try $0?.pool.close() } }
     }
 }
 
-/// Runs reading and writing work on the open SQLite database.
+/// The access to the open SQLite database: transactions for writing and reading, the check for replaced files, and the
+/// conversion of SQLite's errors.
 extension SQLiteHistoryStore {
     /// Runs `body` in one writing transaction. An error of `body` or of SQLite undoes the transaction and empties the
     /// cache.

@@ -143,7 +143,7 @@ struct AgentPlan {
 
 /// The URL of a broker, divided into its scheme, its user with the password, and the rest.
 struct BrokerAddress {
-    /// The scheme with its separator, such as `mqtts://`.
+    /// The scheme of the broker's URL with its separator, such as `mqtts://`; empty for a URL without a scheme.
     private let scheme: Substring
     private let userInfo: Substring?
     /// The rest of the URL after the user and password, for example `host:port`.
@@ -158,10 +158,10 @@ struct BrokerAddress {
         self.place = at.map { rest[rest.index(after: $0)...] } ?? rest
     }
 
-    /// The URL without user and password.
+    /// The broker's URL without user and password.
     var bare: String { "\(self.scheme)\(self.place)" }
 
-    /// The URL with the user and without the password.
+    /// The broker's URL with the user and without the password.
     var withoutPassword: String {
         guard let user = self.userInfo?.prefix(while: { $0 != ":" }) else { return self.bare }
         return "\(self.scheme)\(user)@\(self.place)"

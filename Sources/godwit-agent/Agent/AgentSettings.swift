@@ -21,9 +21,9 @@ struct AgentSettings: Hashable, Sendable {
 
     /// A change of the tracked trackables that commands made at run time.
     struct TrackedChange: Hashable, Sendable {
-        /// The trackables given at the agent's start.
+        /// The trackables, with their destinations, that were given at the agent's start.
         var before: [TrackedTrackable]
-        /// The trackables that the agent tracks since the change.
+        /// The trackables, with their destinations, that the agent tracks since the change.
         var after: [TrackedTrackable]
     }
 

@@ -1,7 +1,8 @@
 import Synchronization
 import TrackingRuntime
 
-/// The switch by which the agent is on or off. Tasks can wait for a change of it.
+/// The on/off switch of the agent. While it is off, the agent reads and sends no positions. Tasks can wait until it is
+/// switched.
 final class Power: Sendable {
     private let state: Mutex<Bool>
     private let changes = Broadcast<Void>(buffer: 1)

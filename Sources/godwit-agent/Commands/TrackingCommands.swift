@@ -3,7 +3,7 @@ import GodwitOptions
 import TrackingControl
 import TrackingCore
 
-/// `godwit-agent track ID`: tracks one trackable in place of all others.
+/// `godwit-agent track ID`: makes the running agent track one trackable in place of all others, also after a restart.
 struct Track: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Track this trackable in place of all others.",
@@ -18,7 +18,7 @@ struct Track: AsyncParsableCommand {
     func run() async throws { try await self.tracked.ask(.track) }
 }
 
-/// `godwit-agent add ID`: tracks one more trackable.
+/// `godwit-agent add ID`: makes the running agent track one more trackable, also after a restart.
 struct Add: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Track this trackable in addition to the others.",

@@ -13,7 +13,8 @@ struct TripCommand: AsyncParsableCommand {
             """,
         subcommands: [Start.self, Stop.self, Show.self])
 
-    /// The trackable whose trip a command begins, ends or shows.
+    /// The option that selects the trackable whose trip a command begins, ends or shows. It is needed if the agent
+    /// tracks several.
     struct Whose: ParsableArguments {
         @Option(
             help: ArgumentHelp("The trackable of the trip; needed if the agent tracks several.", valueName: "id"))

@@ -11,7 +11,8 @@ import TrackingRuntime
 struct NotifyCommand: Hashable, Sendable, ExpressibleByArgument {
     let words: [String]
 
-    /// Parses a command line; returns `nil` if it contains no word.
+    /// Splits the text of `--notify` at spaces into the program and its arguments; returns `nil` if the text contains
+    /// no word.
     init?(argument: String) {
         self.words = argument.split(whereSeparator: \.isWhitespace).map(String.init)
         if self.words.isEmpty { return nil }

@@ -23,7 +23,8 @@ final class RunningProgram: Sendable {
     /// `true` if ``kill()`` sent the kill signal before the end of the program was known.
     var wasKilled: Bool { self.state.withLock { $0.wasKilled } }
 
-    /// Kills the program and its children, unless it has ended.
+    /// Kills the program and its child processes with SIGKILL. Does nothing if the end of the program was already
+    /// collected.
     func kill() {
         self.state.withLock { state in
             guard !state.isCollected else { return }

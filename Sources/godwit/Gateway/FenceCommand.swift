@@ -18,7 +18,8 @@ struct FenceCommand: AsyncParsableCommand {
 }
 
 extension FenceCommand {
-    /// `godwit fence add NAME`: adds or replaces a fence.
+    /// `godwit fence add NAME`: adds a fence, a circle or polygons, to the gateway's data. A fence of the same name is
+    /// replaced.
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Add a fence: a circle, or polygons from GeoJSON.",
@@ -92,7 +93,7 @@ extension FenceCommand {
         }
     }
 
-    /// `godwit fence list`: prints all fences.
+    /// `godwit fence list`: prints all fences in the gateway's data, as a table or as one JSON object a line.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the fences.",

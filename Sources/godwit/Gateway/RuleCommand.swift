@@ -21,7 +21,8 @@ struct RuleCommand: AsyncParsableCommand {
 }
 
 extension RuleCommand {
-    /// `godwit rule add NAME`: adds or replaces a rule.
+    /// `godwit rule add NAME`: adds a rule with one condition to the gateway's data. A rule of the same name is
+    /// replaced. Warns about each named trackable that is not known.
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Add a rule: a condition, and the trackables for which it is checked.",
@@ -127,7 +128,7 @@ extension RuleCommand {
         }
     }
 
-    /// `godwit rule list`: prints all rules.
+    /// `godwit rule list`: prints all rules in the gateway's data, as one JSON object a line.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the rules.",
@@ -148,7 +149,8 @@ extension RuleCommand {
         }
     }
 
-    /// `godwit rule remove NAME`: removes a rule.
+    /// `godwit rule remove NAME`: removes a rule from the gateway's data. The exit code is 1 if there is no rule of
+    /// this name.
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Remove a rule.",

@@ -122,7 +122,7 @@ extension Share {
         }
     }
 
-    /// `godwit share revoke NUMBER`: revokes a share link.
+    /// `godwit share revoke NUMBER`: revokes a share link. The exit code is 1 if no valid link has this number.
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Revoke a share link.",

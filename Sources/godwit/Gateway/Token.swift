@@ -19,7 +19,7 @@ struct Token: AsyncParsableCommand {
 }
 
 extension Token {
-    /// `godwit token create`: creates a token and prints it.
+    /// `godwit token create`: creates a token with the given rights and limits, and prints the token once.
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create a token and print it once.",
@@ -151,7 +151,7 @@ extension Token {
         }
     }
 
-    /// `godwit token revoke NAME`: revokes a token.
+    /// `godwit token revoke NAME`: revokes a token. The exit code is 1 if no valid token has this name.
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Revoke a token, and sign out everyone who signed in with it.",

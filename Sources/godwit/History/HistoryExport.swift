@@ -15,9 +15,10 @@ struct HistoryExport {
     /// The outcome of an export: the numbers of points that were found and written, and the largest deviation that the
     /// omitted points cause.
     struct Summary: Equatable {
-        /// The number of points that the query found.
+        /// The number of points that the query found in the history.
         var found = 0
-        /// The number of points that were written.
+        /// The number of points that were written to the file. It is lower than ``found`` if points were omitted to
+        /// keep to a limit.
         var written = 0
         /// The largest distance, in metres, between an omitted point and the line through the written points, taken at
         /// the time of the omitted point.

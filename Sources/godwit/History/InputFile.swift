@@ -42,7 +42,7 @@ final class InputFile {
         return count == 0 ? nil : bytes
     }
 
-    /// Returns the content of a small file, which is read completely.
+    /// Reads a small file completely, and returns its bytes.
     ///
     /// - Parameters:
     ///   - limit: The largest number of bytes of the file.

@@ -7,7 +7,7 @@ import TrackingMQTT
 struct KeptMessages {
     /// The result of clearing the messages that the broker retains for a trackable.
     struct Outcome: Equatable {
-        /// The number of topics whose clearing is proven.
+        /// The number of topics that this program cleared and whose clearing is proven.
         var cleared: Int
         /// One sentence for each topic whose clearing is not proven, with the reason.
         var remains: [String]

@@ -4,7 +4,7 @@ import TrackingCore
 import TrackingHistory
 import TrackingStore
 
-/// `godwit last`: shows the last positions of trackables.
+/// `godwit last`: shows the newest recorded position of each trackable, or of those that are named or near a place.
 struct Last: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show the last positions of trackables.",

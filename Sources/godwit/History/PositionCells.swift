@@ -48,7 +48,7 @@ struct LastTable {
         self.table = TextTable(columns)
     }
 
-    /// Appends a row with the last position of a trackable.
+    /// Appends a row for one trackable and its last position to the table of `godwit last`.
     mutating func append(_ position: LastPosition) {
         let cells = PositionCells(point: position.location, units: self.units)
         let distance = self.center.map { self.units.distance(position.location.coordinate.distance(to: $0)) }

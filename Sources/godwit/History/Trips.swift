@@ -4,7 +4,8 @@ import TrackingCore
 import TrackingHistory
 import TrackingStore
 
-/// `godwit trips`: lists the trips and stops of a trackable.
+/// `godwit trips`: lists the recorded trips of a trackable, and the trips and stops that are found in its points
+/// between them.
 struct Trips: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "List the trips and stops of a trackable.",
@@ -106,7 +107,7 @@ struct TripTable {
 
     init(units: DisplayUnits) { self.units = units }
 
-    /// Appends the row of a trip or a stop.
+    /// Appends a row for one trip or stop to the table of `godwit trips`.
     mutating func append(_ row: TripRow) {
         let places = row.places.map { $0.map(PositionCells.text) ?? TextTable.none }
         self.table.append([
