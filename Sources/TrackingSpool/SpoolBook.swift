@@ -8,7 +8,7 @@ struct SpoolBook {
         let number: Int64
         let id: StreamID
         let trackable: TrackableID
-        /// The function that computes the checksums for the rows of the stream's records.
+        /// The function that computes the checksums of the rows of this stream's records in the log's file.
         let sum: RecordChecksum
         var stored = SeqSet()
         var last: UInt64 = 0
@@ -43,7 +43,7 @@ struct SpoolBook {
     private var places: [StreamID: Int] = [:]
     /// The place (row id) in the table of records that the next appended record gets.
     var nextPlace: Int64 = 1
-    /// The number that the next stream gets in the log's tables.
+    /// The number that names the next new stream in the rows of the log's tables.
     var nextStream: Int64 = 1
     /// The version number that the next stored value of the publisher gets.
     var nextVersion: Int64 = 1
@@ -171,7 +171,8 @@ struct SpoolBook {
         self.streams[place].isDirty = true
     }
 
-    /// Shows a hidden stream to callers again, because a record was added to it.
+    /// Makes a hidden stream visible to callers again, because a record was added to it. Does nothing for a stream that
+    /// is not hidden.
     mutating func recall(_ id: StreamID) {
         guard let place = self.places[id], self.streams[place].isForgotten else { return }
         self.streams[place].isForgotten = false

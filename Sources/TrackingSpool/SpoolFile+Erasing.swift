@@ -7,7 +7,8 @@ extension SpoolFile {
     /// The maximum number of unused pages of the file that are overwritten by one temporary row.
     private static let pagesAtOnce = 50_000
 
-    /// Makes SQLite overwrite the content of rows that are deleted from now on.
+    /// Makes SQLite overwrite the content of all rows that are deleted from the log's file from now on, so that it
+    /// cannot be recovered.
     func overwriteRemoved() throws { try self.use { try $0.execute(sql: "PRAGMA secure_delete = ON") } }
 
     /// Erases the records of a trackable for good, or only those with times before `time`: also its quarantined

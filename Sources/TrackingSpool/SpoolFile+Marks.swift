@@ -9,7 +9,7 @@ extension SpoolFile {
     /// seconds: one day. A deletion therefore begins at most once a day. If more than ``marksLetGo`` marks have
     /// expired, the next transactions may continue it.
     private static let markPause: Int64 = 86_400
-    /// The maximum number of expired marks of ingested records that one transaction deletes.
+    /// The maximum number of expired marks of ingested records that one transaction deletes from the log: 100,000.
     private static let marksLetGo = 100_000
 
     /// Adds the marks of ingested records, so that a repetition of these records is recognized. Also deletes the oldest

@@ -2,7 +2,7 @@ import GRDB
 import TrackingCore
 import TrackingSQLite
 
-/// The writing and reading of records in the log's file, inside a transaction.
+/// The writing, reading and deletion of the rows of records in the log's file, inside a transaction.
 extension SpoolFile {
     func append(
         _ entries: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime, knowsAges: Bool = true, _ db: Database
@@ -201,7 +201,8 @@ extension SpoolFile {
     }
 }
 
-/// The enforcement of the log's limits, and the number and size of its records.
+/// The enforcement of the limits on the log's size and age, the summary of its records, and the listing of records that
+/// were not removed.
 extension SpoolFile {
     /// The maximum number of rows that one transaction deletes to enforce the log's limits.
     static let trimmedAtOnce = 10_000

@@ -19,7 +19,7 @@ final class SpoolFile {
     /// The maximum number of marks that are stored for one trackable. Once it is exceeded by one percent, the oldest
     /// marks are deleted.
     var markLimit = RecordMark.maximumCount
-    /// The lock that keeps other programs from the log while the file is open.
+    /// The lock that keeps other programs from this log. It is held as long as this object exists.
     var lock: SpoolLock?
     private var isSynchronous: Bool?
     private var inUse: Database?

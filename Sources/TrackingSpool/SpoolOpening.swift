@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import TrackingCore
 
-/// Opens a device's log, and salvages it if it is damaged.
+/// Opens the file of a device's log under a lock, or makes a new log. Salvages a damaged log first.
 struct SpoolOpening {
     let path: String
     let checkedSize: Int64

@@ -11,10 +11,12 @@ import TrackingCore
 /// removed; their rows are deleted later, in bulk.
 enum SpoolSchema {
     static let pageSize = 4096
-    /// The version of the tables, which the file stores in `PRAGMA user_version`.
+    /// The version of the log's tables, which the file stores in `PRAGMA user_version`. A log with another version is
+    /// not opened.
     static let version = 1
 
-    /// The statements that create the tables, indexes and views, in order.
+    /// The SQL statements that create the log's tables, indexes and views, in the order in which they are run. A file
+    /// with any other tables is not a log.
     static let statements = [
         """
         CREATE TABLE stream (number INTEGER PRIMARY KEY, trackable TEXT NOT NULL, name TEXT NOT NULL, \

@@ -40,11 +40,12 @@ enum ExpiringTable: String, CaseIterable {
     }
 }
 
-/// The result of one transaction that removes expired rows of one trackable from the history.
+/// The result of one transaction that removes expired rows of one trackable from the history, and the room that the
+/// transaction still has.
 struct RemovedPart {
     /// The number of points, trips and events that the transaction removed.
     var records = 0
-    /// The number of rows that the transaction may still remove before it ends.
+    /// The number of rows that the transaction may still remove before it must end. It can become negative.
     private(set) var room = ExpiringTable.together
 
     /// `true` if the transaction has reached its limit, so that more rows may be left to remove.

@@ -14,7 +14,7 @@ public protocol HistoryStore: Sendable {
     func store(_ batch: RecordingBatch) async throws(TrackingError) -> StoreReport
 
     /// Returns the acknowledgement of a trackable. It contains, for each stream that changed recently, the number up to
-    /// which the history waits for no more records: each is stored, erased, refused or gone.
+    /// which the history waits for no more records: each is stored, erased, quarantined, or gone from the device.
     ///
     /// - Throws: `storeFailed`.
     func acknowledgement(of trackable: TrackableID) async throws(TrackingError) -> Acknowledgement
@@ -123,7 +123,7 @@ public protocol HistoryStore: Sendable {
     /// - Throws: `storeFailed`.
     func quarantined(limit: Int) async throws(TrackingError) -> [RefusedMessage]
 
-    /// Closes the store. No method may be called afterwards.
+    /// Closes the history. No method may be called afterwards.
     ///
     /// - Throws: `storeFailed`.
     func close() async throws(TrackingError)

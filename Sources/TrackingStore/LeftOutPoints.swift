@@ -8,7 +8,8 @@ public struct LeftOutPoints: Sendable {
     private let store: any HistoryStore
     /// The query without its box; `nil` if the query has no box, so that it leaves nothing out.
     private let query: PointQuery?
-    /// The times of the next points of the trackable, inside or outside the box.
+    /// The times of the trackable's next points, inside or outside of the box, that the last read from the history
+    /// returned and that are not passed yet.
     private var times: ArraySlice<UnixTime> = []
     /// The number of points that the next read from the history requests. It doubles with each read, and is 1 again
     /// after a point was left out.

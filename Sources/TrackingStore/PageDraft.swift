@@ -13,7 +13,7 @@ struct PageDraft {
     /// The name of the last point of this page, after which the next page begins; `nil` if no page follows.
     var next: PointName?
 
-    /// The number of points that are on the page so far.
+    /// The number of points that were added to the page so far.
     var count: Int { self.entries.count }
     /// The name of the last point that was added to the page: its time, stream and number.
     var last: PointName? { self.entries.last?.name }

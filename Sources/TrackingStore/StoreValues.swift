@@ -4,7 +4,7 @@ public import TrackingCore
 /// and rejected records.
 public struct StoreReport: Hashable, Sendable {
     /// The acknowledgement for each trackable in the batch: the record numbers up to which each record is stored,
-    /// erased, refused or gone, by stream.
+    /// erased, quarantined, or gone from the device, by stream.
     public var acknowledgements: [TrackableID: Acknowledgement]
     /// The number of points, trips and events of the batch that were not stored before.
     public var stored: Int
@@ -29,9 +29,9 @@ public struct StoreReport: Hashable, Sendable {
 
 /// A time span. It includes its beginning and excludes its end.
 public struct TimeSpan: Hashable, Sendable {
-    /// The beginning of the span, which is included; `nil` for no limit.
+    /// The beginning of the time span, which belongs to the span; `nil` for a span without a beginning.
     public var from: UnixTime?
-    /// The end of the span, which is excluded; `nil` for no limit.
+    /// The end of the time span, which no longer belongs to the span; `nil` for a span without an end.
     public var to: UnixTime?
 
     /// Makes a time span from a beginning to an end; `nil` means no limit.

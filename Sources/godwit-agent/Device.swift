@@ -15,7 +15,7 @@ struct Device: Sendable {
     let reader: SourceReader<MQTTTransport>
     let battery: (any BatterySource)?
     let failsFast: Bool
-    /// Runs the user's program for each event; `nil` without the option `--notify`.
+    /// The object that runs the user's program for each event; `nil` without the option `--notify`.
     let notifier: Notifier?
 
     private let ending = Ending()

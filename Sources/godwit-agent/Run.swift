@@ -6,7 +6,8 @@ import TrackingCore
 import TrackingMQTT
 import TrackingPublisher
 
-/// `godwit-agent run`: tracks and publishes until it is stopped or its last source ends.
+/// `godwit-agent run`: tracks trackables and publishes their positions, until the program is stopped, its last source
+/// ends, or an error ends it.
 struct Run: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Track trackables and publish their positions.",

@@ -8,7 +8,8 @@ import TrackingPublisher
 struct SwitchedReader: Sendable {
     let reader: SourceReader<MQTTTransport>
     private let power: Power
-    /// `true` if one of the sources reads the agent's standard input.
+    /// `true` if one of the sources reads the agent's standard input. While the agent is off, that input is read and
+    /// discarded.
     private let readsStandardInput: Bool
 
     /// Makes a reader of the sources that the options describe.

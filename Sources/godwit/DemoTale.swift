@@ -75,7 +75,7 @@ struct DemoTale: Sendable {
         }
     }
 
-    /// Returns the sentence that is printed before a step of the story.
+    /// Returns the sentence for the user that the demo prints before it performs a step of its story.
     static func sentence(for step: Step) -> String {
         switch step {
         case .watcher(isThere: true): "A watcher joins and asks for one position a second."
@@ -89,7 +89,7 @@ struct DemoTale: Sendable {
     }
 }
 
-/// The pace at which positions arrive: the number of positions a minute.
+/// The pace at which the van's positions arrive in the demo, as a number of positions a minute.
 struct DemoPace: Sendable {
     private var arrivals: [Duration] = []
 

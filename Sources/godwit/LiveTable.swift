@@ -33,7 +33,7 @@ struct LiveTable {
     let units: DisplayUnits
     /// The largest number of tracking events in the table. A terminal with few rows shows fewer.
     static let maximumEvents = 5
-    /// The largest number of terminal lines for the newest log line.
+    /// The largest number of terminal lines that the table uses for the newest log line that is held back: 3.
     private static let maximumLogged = 3
 
     init(hasColour: Bool, isSilent: Bool = false, units: DisplayUnits = .metric) {

@@ -132,7 +132,7 @@ struct LiveTableLayout {
     /// The line with the headings of the shown columns.
     var head: String { self.line { Cell(text: $0.title) } }
 
-    /// Returns a row of the table as a line of text.
+    /// Returns one row of the live table as a line of text, with the cells of the shown columns.
     func line(_ cells: [Column: Cell]) -> String { self.line { cells[$0] ?? Cell() } }
 
     private func line(_ cell: (Column) -> Cell) -> String {

@@ -120,7 +120,8 @@ struct WatchPrinter {
         return "\(inForce.resolution.argumentText) (\(why.compactMap { $0 }.joined(separator: ", ")))"
     }
 
-    /// Returns a destination and the remaining way as text: `destination 52.660000,-8.630000 in 4.2 km 0:06:10`.
+    /// Returns the destination of a trackable and the remaining way to it as text: `destination 52.660000,-8.630000 in
+    /// 4.2 km 0:06:10`.
     static func describe(_ approach: Approach, _ units: DisplayUnits) -> String {
         let place = approach.destination
         let way = Self.way(approach, units)

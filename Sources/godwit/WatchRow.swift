@@ -24,7 +24,8 @@ struct WatchRow {
     private var detail: String?
     private var type: LocationUpdate.Kind?
 
-    /// Makes the line for a position in the CSV output of `godwit watch`.
+    /// Makes a line of the CSV output of `godwit watch` from a position, its kind (measured or predicted), and the
+    /// flags skipped and late.
     init(_ point: Location, kind: LocationUpdate.Kind, isSkipped: Bool, isLate: Bool) {
         self.event = "location"
         (self.time, self.location, self.stream, self.seq) = (point.time, point, point.stream, point.seq)
@@ -41,7 +42,7 @@ struct WatchRow {
         (self.distance, self.duration) = (trip.distance, trip.duration)
     }
 
-    /// Makes the CSV line of a tracking event, with its place as the position.
+    /// Makes a line of the CSV output of `godwit watch` from a tracking event. The event's place is the position.
     init(_ event: TrackingEvent) {
         self.event = "event"
         (self.time, self.location, self.stream, self.seq) = (event.time, event.location, event.stream, event.seq)

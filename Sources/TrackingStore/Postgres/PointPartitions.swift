@@ -48,7 +48,7 @@ struct PointPartitions {
     }
 
     private var known: Set<Month> = []
-    /// The time span of the month that was last found to have a partition.
+    /// The time span of the month whose partition was last found to exist. Points in this span need no further check.
     private var latest: Range<UnixTime>?
     /// The time until which the pause in making partitions lasts; `nil` if no partition has failed. A failed partition
     /// begins the pause.

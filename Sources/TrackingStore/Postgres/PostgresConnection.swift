@@ -2,7 +2,7 @@ import CPostgres
 import SystemLibrary
 import TrackingCore
 
-/// One connection to a PostgreSQL server, through libpq. It is used on one thread only.
+/// One connection to a PostgreSQL server, through libpq. It is used by one thread at a time.
 final class PostgresConnection: @unchecked Sendable {  // used only while the lock of its thread is held
     private let pointer: OpaquePointer
 

@@ -93,7 +93,7 @@ public final class PostgresHistoryStore: HistoryStore {
     }
 
     /// Returns the acknowledgement of a trackable: for each recent stream, the number up to which each record is
-    /// stored, erased, refused or gone. See ``HistoryStore/acknowledgement(of:)``.
+    /// stored, erased, quarantined, or gone from the device. See ``HistoryStore/acknowledgement(of:)``.
     public func acknowledgement(of trackable: TrackableID) async throws(TrackingError) -> Acknowledgement {
         try await self.reader.perform { connection throws(TrackingError) in
             try PostgresLedger.load([trackable], connection).first?.trackable.acknowledgement

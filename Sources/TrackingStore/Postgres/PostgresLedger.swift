@@ -15,7 +15,8 @@ struct PostgresLedger {
     private var hasFailed = false
     var standstill = PostgresStandstill()
 
-    /// The maximum size of the cache, as ``RecordingLedger/count`` measures it. A larger cache is emptied.
+    /// The maximum size of the cache of what the tables contain, as ``RecordingLedger/count`` measures it. A larger
+    /// cache is emptied before the next batch is stored.
     private static let maximumKnown = 100_000
 
     /// The contents of a trackable's row in the database, with its recent streams and its version, the value of the
@@ -26,7 +27,7 @@ struct PostgresLedger {
         var trackable: RecordingLedger.Trackable
     }
 
-    /// The key of a stream in the tables: its trackable and its name.
+    /// The key by which a missing stream is found in the rows of a query: the number of its trackable, and its name.
     private struct Key: Hashable {
         var trackable: Int64?
         /// The bytes of the stream's name. Two strings can be equal although their bytes differ.
@@ -44,7 +45,8 @@ struct PostgresLedger {
         self.versions = [:]
     }
 
-    /// Empties the cache after a failed transaction, and gives up the right to write alone.
+    /// Empties the cache of what the tables contain after a failed write, and gives up the turn (see ``PostgresTurn``).
+    /// The next write first looks for stuck programs.
     mutating func failed() {
         self.forget()
         self.turn.giveUp()

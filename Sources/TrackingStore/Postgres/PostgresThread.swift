@@ -16,11 +16,11 @@ final class PostgresThread: Sendable {
     /// The call that uses the connection now. When its task is cancelled, another thread closes the connection's
     /// socket.
     private struct UnderWay {
-        /// The number of calls so far, which gives each call its number.
+        /// The number of calls that were made on this connection's thread so far. It gives each call its number.
         var calls: UInt64 = 0
         /// The number of the call that uses the connection now; `nil` for none.
         var call: UInt64?
-        /// The descriptor of the connection's socket; `nil` while the connection is not open.
+        /// The file descriptor of the socket of the call in progress; `nil` while no call uses the connection.
         var socket: Int32?
     }
 

@@ -5,7 +5,7 @@ struct PostgresWriting {
     private let connection: PostgresConnection
     private let how: Points
 
-    /// The way in which points are written that have a stream and a number.
+    /// The way in which points that have a stream and a number are written to the table `point`.
     enum Points {
         /// All points are copied into the table, because the cache shows that they are new.
         case copying

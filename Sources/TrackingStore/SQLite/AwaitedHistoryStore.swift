@@ -38,7 +38,7 @@ public final class AwaitedHistoryStore: HistoryStore {
     public func store(_ batch: RecordingBatch) async throws(TrackingError) -> StoreReport { throw self.onlyRead }
 
     /// Returns the acknowledgement of a trackable: for each recent stream, the number up to which each record is
-    /// stored, erased, refused or gone. See ``HistoryStore/acknowledgement(of:)``.
+    /// stored, erased, quarantined, or gone from the device. See ``HistoryStore/acknowledgement(of:)``.
     public func acknowledgement(of trackable: TrackableID) async throws(TrackingError) -> Acknowledgement {
         try await self.history()?.acknowledgement(of: trackable) ?? Acknowledgement(streams: [:])
     }

@@ -21,7 +21,8 @@ struct OpenFiles {
     }
 
     private let files: [(path: String, identity: Identity?)]
-    /// `true` if SQLite reads the files without locks, because this program may not write them.
+    /// `true` if SQLite reads the database's files without locks. It does so for a file that this program may not write
+    /// and that has no write-ahead log.
     let areUnlocked: Bool
 
     /// Remembers the present identities of a database's files: the main file and the write-ahead log.

@@ -1,11 +1,12 @@
 import GRDB
 import TrackingCore
 
-/// The definition of the tables, indexes and views of a history in SQLite.
+/// The definition of the tables, indexes and views of a history in SQLite, and their creation in an empty file.
 enum SQLiteHistorySchema {
     /// The number in SQLite's `PRAGMA application_id` that identifies a history file: "GdWt" in ASCII.
     static let applicationID: Int64 = 0x4764_5774
-    /// The version of the tables, which the file contains in `PRAGMA user_version`.
+    /// The version of the history's tables, which the file stores in `PRAGMA user_version`. A file with another version
+    /// is not opened.
     static let version = 1
 
     /// Creates the tables in an empty file. In any other file, checks that it is a history of this version.

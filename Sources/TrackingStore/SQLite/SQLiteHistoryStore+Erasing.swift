@@ -35,7 +35,8 @@ extension SQLiteHistoryStore {
         _ = try ledger.settle(id).write(to: db)
     }
 
-    /// Rewrites the database file without the erased data, and empties the write-ahead log.
+    /// Rewrites the whole database file without the erased data, and empties the write-ahead log. Afterwards, SQLite no
+    /// longer overwrites deleted data.
     private func rewrite() async throws {
         try await self.pool.vacuum()
         try await self.pool.writeWithoutTransaction { db in

@@ -141,7 +141,7 @@ public final class SQLiteHistoryStore: HistoryStore {
     }
 
     /// Returns the acknowledgement of a trackable: for each recent stream, the number up to which each record is
-    /// stored, erased, refused or gone. See ``HistoryStore/acknowledgement(of:)``.
+    /// stored, erased, quarantined, or gone from the device. See ``HistoryStore/acknowledgement(of:)``.
     public func acknowledgement(of trackable: TrackableID) async throws(TrackingError) -> Acknowledgement {
         try await self.read { db in
             try SQLiteLedger.load(trackable, db)?.acknowledgement ?? Acknowledgement(streams: [:])

@@ -107,7 +107,8 @@ enum SQLiteLedger {
         return (id, try Self.stream(number: number, end: row.optionalInteger(1), db))
     }
 
-    /// Loads a stream: the state of each of its record numbers.
+    /// Loads a stream of the history: the state of each of its record numbers, and its last number if the device
+    /// declared one.
     static func stream(number: Int64, end: Int64?, _ db: Database) throws -> RecordingLedger.Stream {
         let row = try DirectStatement("SELECT first, last, mark FROM coverage WHERE stream = ? ORDER BY first", in: db)
         defer { row.reset() }

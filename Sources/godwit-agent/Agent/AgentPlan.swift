@@ -88,7 +88,7 @@ struct AgentPlan {
             given: self.given, tracked: self.givenTracked, login: self.givenLogin, file: self.file, settings: settings)
     }
 
-    /// Returns a plan in which the agent is switched on or off.
+    /// Returns the same plan with the agent switched on or off.
     func switched(isOn: Bool) throws -> AgentPlan {
         var settings = self.settings
         settings.isOn = isOn
@@ -102,7 +102,7 @@ struct AgentPlan {
         self.trackables.map { AgentSettings.TrackedTrackable(id: $0.id, destination: $0.destination) }
     }
 
-    /// Returns a plan in which the agent tracks exactly these trackables.
+    /// Returns a plan in which the agent tracks exactly these trackables, with these destinations, and no others.
     func tracking(_ tracked: [AgentSettings.TrackedTrackable]) throws -> AgentPlan {
         var settings = self.settings
         settings.tracked = tracked == self.givenTracked ? nil : .init(before: self.givenTracked, after: tracked)

@@ -90,7 +90,7 @@ extension AgentSettings {
         /// All changes of ``AgentSettings/loginOptions`` (broker, user and password) together.
         case login
 
-        /// The name of this part of the changes, as shown to people.
+        /// The name of this part of the run-time changes, as shown to people, such as the name of an option.
         var text: String {
             switch self {
             case .option(let name): name

@@ -206,7 +206,8 @@ actor RunningAgent: Service {
         try self.withCommandFailures { try make(self.plan) }
     }
 
-    /// Runs `make` and converts its errors to failures of the command that the agent performs.
+    /// Runs `make` and converts its errors to failures of the command that the agent performs. An error of any type but
+    /// `CommandFailure` and `TrackingError` becomes `invalidArguments`.
     private func withCommandFailures<Value>(_ make: () throws -> Value) throws(CommandFailure) -> Value {
         do {
             return try make()

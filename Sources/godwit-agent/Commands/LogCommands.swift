@@ -176,7 +176,7 @@ struct Quarantine: AsyncParsableCommand {
 
 /// Converts the agent's lists of records to text.
 enum RecordList {
-    /// Prints one line for each record in the agent's answer to a list command.
+    /// Prints one line for each record that the agent's answer to `queue list` or `quarantine list` contains.
     static func print(_ result: [String: JSONValue]) throws {
         for record in result["records"]?.list ?? [] { try Output.print(self.text(record) + "\n") }
     }

@@ -97,7 +97,7 @@ struct StatusText {
         }
     }
 
-    /// Returns a number of bytes as text in B, KB or MB.
+    /// Returns a number of bytes as text in B, KB (1,000 bytes) or MB (1,000,000 bytes).
     static func size(_ bytes: Int) -> String {
         switch bytes {
         case ..<1000: "\(bytes) B"

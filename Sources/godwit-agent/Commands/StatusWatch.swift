@@ -68,7 +68,7 @@ struct StatusView {
 
     init(units: DisplayUnits) { self.units = units }
 
-    /// Stores a new state of the agent, which the table shows from now on.
+    /// Stores a new status report of the agent, which the live table shows from now on.
     mutating func received(_ status: AgentStatus) { self.status = status }
 
     /// Stores the outcome of a command that a key caused, which the table shows from now on. `nil` is success.

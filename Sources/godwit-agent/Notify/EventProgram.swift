@@ -20,7 +20,7 @@ struct EventProgram: Sendable {
         /// The program could not be started, for this reason.
         case notStarted(String)
 
-        /// The description of the failure for the log; `nil` for success.
+        /// The description of the program's failure, for the log; `nil` if the program succeeded.
         var complaint: String? {
             switch self {
             case .succeeded: nil

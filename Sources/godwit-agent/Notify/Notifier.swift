@@ -71,7 +71,8 @@ final class Notifier: Sendable {
         if undelivered > 0 { self.logDropped(undelivered) }
     }
 
-    /// Stops running the program for events. Kills the program if it is running.
+    /// Stops running the program for events, because the agent ends. Kills the program if it is running; remaining
+    /// events are only counted.
     func leave() {
         self.isLeaving.store(true, ordering: .relaxed)
         self.leaving.notify()

@@ -7,10 +7,11 @@ struct GrantTable {
     private let grants: [AccessGrant]
     private let now: UnixTime
 
-    /// Creates the list of tokens or share links, with their states at `now`.
+    /// Creates the list that is printed, from tokens or from share links. Their states, such as expired, are those at
+    /// the time `now`.
     init(_ grants: [AccessGrant], now: UnixTime) { (self.grants, self.now) = (grants, now) }
 
-    /// Returns the list as a table for people, or as one JSON object a line.
+    /// Returns the list of tokens or share links as a table for people, or as one JSON object a line.
     func text(_ format: ListFormat) -> String {
         switch format {
         case .text: self.table.text(limit: Terminal.tableWidth)
@@ -61,7 +62,7 @@ struct GrantTable {
 }
 
 extension AccessGrant {
-    /// The trackables and groups that the token may read, for people.
+    /// The trackables and groups that the token may read, as text for people.
     fileprivate var readable: String {
         guard self.reads != .all, !self.readGroups.isEmpty else { return self.reads.description }
         let ids = self.reads == .only([]) ? [] : [self.reads.description]

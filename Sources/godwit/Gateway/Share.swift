@@ -150,7 +150,7 @@ extension Share {
     }
 }
 
-/// Checks of the URLs under which browsers reach the gateway and other web pages.
+/// Checks of the URLs that options of the gateway contain: its own public URL, and the origins of other web pages.
 enum GatewayURL {
     /// Returns `true` for a text that is an origin as browsers write it (RFC 6454): scheme, host and port, and nothing
     /// after them.

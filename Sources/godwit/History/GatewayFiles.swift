@@ -10,7 +10,7 @@ import TrackingSpool
 struct GatewayFiles {
     let state: StateOptions
 
-    /// The longest wait until a running gateway has erased the trackable from its files.
+    /// The longest wait until a running gateway has erased a trackable from its files, after it was asked to: 30 s.
     private static let patience = Duration.seconds(30)
 
     /// Erases a trackable from the files of a gateway and of a bridge. If the program does not run, the files are

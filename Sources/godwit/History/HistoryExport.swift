@@ -105,7 +105,7 @@ private struct ExportWriter {
 
 /// The progress of reading the points of a time span from the history: the part of the span that was read.
 struct TimeShare {
-    /// The end of the time span that is read; `nil` if it is unknown.
+    /// The end of the time span whose points are read; `nil` if it is unknown, so that no progress can be shown.
     let end: UnixTime?
     private var start: UnixTime?
 

@@ -86,7 +86,7 @@ struct HistoryImport {
     private var waiting: [Location] = []
     private(set) var summary = Summary()
 
-    /// The number of points that are stored together in one commit.
+    /// The number of points that an import stores together in one commit of the history.
     private static let commit = 2000
     /// The number of invalid points that are reported one by one. Further ones are only counted.
     private static let reportedRefusals = 20

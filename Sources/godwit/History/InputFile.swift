@@ -3,17 +3,17 @@ import TrackingCore
 
 /// A file that is read once from its beginning to its end.
 final class InputFile {
-    /// The path of the file as the user gave it; `-` for standard input.
+    /// The path of the file to read, as the user gave it; `-` for standard input.
     let path: String
     /// The size of the file in bytes; `nil` if it is unknown, as for a pipe.
     let size: Int?
-    /// The number of bytes of the file that were read so far.
+    /// The number of bytes that were read from the file so far.
     private(set) var position = 0
     private let descriptor: Int32
 
     private static let piece = 65_536
 
-    /// Opens the file for reading.
+    /// Opens a file, or standard input for the path `-`, to read it once.
     ///
     /// - Throws: `inputUnreadable` that names the file and the cause.
     init(_ path: String) throws(TrackingError) {

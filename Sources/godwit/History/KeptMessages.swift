@@ -5,7 +5,8 @@ import TrackingMQTT
 /// The messages that a broker retains for one trackable and that an erasure clears. Presences, requests and
 /// acknowledgements are not among them, because they belong to the clients that published them.
 struct KeptMessages {
-    /// The result of clearing the messages that the broker retains for a trackable.
+    /// The result of clearing the retained messages of one trackable at the broker: the number of cleared topics, and
+    /// the topics whose clearing is not proven.
     struct Outcome: Equatable {
         /// The number of topics that this program cleared and whose clearing is proven.
         var cleared: Int

@@ -10,7 +10,8 @@ import TrackingStore
 struct RecordedHappenings {
     private var drafts: ArraySlice<RecordDraft>
 
-    /// Reads the trips and events of a trackable during a time span from the history.
+    /// Reads all trips and events of the query's trackable in the query's time span from the history, and prepares them
+    /// for the replay.
     init(_ query: PointQuery, of store: any HistoryStore) async throws {
         var all: [RecordDraft.Content] = []
         for trip in try await store.allTrips(of: query.trackable, during: query.times) {
