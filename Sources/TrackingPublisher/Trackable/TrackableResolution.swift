@@ -59,7 +59,7 @@ struct TrackableResolution: Sendable {
     ///   - position: The last published position, which is all that subscribers can see of the trackable.
     mutating func updateApproach(to destination: Coordinate?, from position: Coordinate?, now: MonotonicTime) {
         let approach = destination.map {
-            Approach(destination: $0, from: position, speed: self.proximity.metersPerSecond)
+            Approach(destination: $0, from: position, speed: self.proximity.arrivalMetersPerSecond)
         }
         self.approach.updated(approach, now: now)
     }
