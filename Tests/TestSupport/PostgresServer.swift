@@ -134,7 +134,8 @@ public final class PostgresServer: Sendable {
             [
                 "-D", self.directory.appending(path: "data").path(), "-p", "\(self.port)", "-c",
                 "listen_addresses=127.0.0.1",
-                "-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "shared_buffers=64MB",
+                "-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "shared_buffers=64MB", "-c",
+                "max_connections=400",
             ])
         let log = self.directory.appending(path: "server.log")
         let process = try ChildProcess(server.program, server.arguments, output: log.path())
