@@ -67,6 +67,8 @@ import Testing
                 "godwit-agent",
                 ["run", "--trackable", id, "--broker", broker.url, "--source", "simulate:", "--battery", "none"])
         }
+        let tap = try await WireTap.listen(to: broker)
+        try await tap.wait { !$0.messages(on: "tracking/bike").isEmpty }
         let watch = try Programs.start("godwit", ["watch", "van-7", "bike", "--broker", broker.url, "--silent"])
         try await watch.wait(for: "bike location ")
         try await watch.waitForLog("Nothing received", within: .seconds(60))
