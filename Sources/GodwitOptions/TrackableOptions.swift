@@ -310,11 +310,12 @@ extension TrackableSettings {
     static func list(_ file: ConfigurationFile) throws -> [(TrackableID, TrackableSettings)] {
         guard let key = file["trackables"] else { return [] }
         guard case .list(let entries) = key.value else {
-            throw ValidationError("\(file.place(key)) must be a list of mappings with an 'id'")
+            throw ValidationError("\(file.place(key)) is not a list. Write a list of mappings, each with an 'id'")
         }
         return try entries.enumerated().map { index, entry in
             guard case .mapping(let members) = entry else {
-                throw ValidationError("\(file.place(key)): entry \(index + 1) must be a mapping with an 'id'")
+                throw ValidationError(
+                    "\(file.place(key)): entry \(index + 1) is not a mapping. Write a mapping with an 'id'")
             }
             return try TrackableReader(file: file, number: index + 1, members: members).read()
         }

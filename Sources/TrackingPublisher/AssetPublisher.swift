@@ -315,8 +315,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
                 metadata: ["trackable": "\(id)", "reason": "\(error)", "suppressed": "\(suppressed)"])
         case .numbersReused(let id, let stream):
             self.logger.warning(
-                "Device's log was restored from an older copy: the publisher begins a new stream, so that it uses no record number twice",
-                metadata: ["trackable": "\(id)", "stream": "\(stream)"])
+                "Device's log was restored from an older copy: the publisher ends the log's stream and begins a new one, so that it uses no record number twice",
+                metadata: ["trackable": "\(id)", "ended stream": "\(stream)"])
         case .recordsRefused(let id, let error):
             self.logger.warning(
                 "Broker rejected a batch of records: the records stay in the device's log and are sent again",

@@ -112,7 +112,8 @@ extension Problem {
     static func tooManyRequests(after wait: Duration) -> Problem {
         let seconds = max(1, Int(wait.inSeconds.rounded(.up)))
         return Problem(
-            .tooManyRequests, "Too many requests with this token or from this address: try again after \(seconds) s.",
+            .tooManyRequests,
+            "Too many requests with this token, or too many without a valid token from this address: try again after \(seconds) s.",
             headers: [.retryAfter: String(seconds)])
     }
 }

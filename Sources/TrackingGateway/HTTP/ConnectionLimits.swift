@@ -50,7 +50,7 @@ struct ConnectionLimits {
         }
         do { try await future.get() } catch {
             logger.debug(
-                "Limits of HTTP connections could not be set, because the gateway stopped listening",
+                "Limit of HTTP connections from one client address could not be set, because the gateway stopped listening",
                 metadata: ["reason": "\(error)"])
         }
     }

@@ -86,7 +86,7 @@ public final class Intake: Service {
             // next start.
             guard Task.isShuttingDownGracefully || Task.isCancelled else { throw error }
             self.logger.warning(
-                "Gateway stopped before it had published all ingested records; it publishes the rest after its next start",
+                "Publishing of ingested records ended with an error while the gateway stopped; the gateway publishes the records that are still in its log after its next start",
                 metadata: ["reason": "\(error)"])
         }
     }
