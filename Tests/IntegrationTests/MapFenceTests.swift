@@ -197,7 +197,7 @@ import Testing
             "POST", "/api/v1/trackables/van-7/commands", port: stage.port,
             headers: ["Authorization": "Bearer \(token)"], body: #"{"command":"report"}"#)
         #expect(answer.status == 200 && answer.text.contains(#""ok":true"#), "\(answer.text)")
-        #expect(try await stage.run(["audit"]).contains(#/send command +REPORT to van-7\n/#))
+        #expect(try await stage.run(["audit"]).contains(#/send command +REPORT to van-7/#))
         #expect(try await agent.end().code == 0)
     }
 }
