@@ -87,7 +87,7 @@ import TrackingTesting
     @Test func aShareLinkIsPrintedAndDiesOnTime() async throws {
         let stage = try await Stage()
         let (gateway, port) = try await stage.serve(stage.store)
-        let link = try await stage.run(["share", "van 7/b", "--for", "15s", "--url", "https://tracks.example.org/"])
+        let link = try await stage.run(["share", "van 7/b", "--for", "30s", "--url", "https://tracks.example.org/"])
         let secret = try #require(link.lines.first?.firstMatch(of: #/^https://tracks.example.org/s/(gs_.{43})$/#)).1
         func status(_ path: String) async throws -> Int {
             try await HTTPAnswer.of(path, port: port, headers: ["Authorization: Bearer \(secret)"]).status
@@ -96,7 +96,7 @@ import TrackingTesting
         // The recorded positions are older than the link.
         #expect(try await status("/api/v1/trackables/van%207%2Fb/position") == 404)
         #expect(try await status("/api/v1/trackables/van%207%2Fb/history") == 403)
-        let deadline = ContinuousClock.now.advanced(by: .seconds(60))
+        let deadline = ContinuousClock.now.advanced(by: .seconds(120))
         while try await status("/session") == 200, ContinuousClock.now < deadline {
             try await Task.sleep(for: .milliseconds(50))
         }
