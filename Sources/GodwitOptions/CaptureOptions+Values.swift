@@ -112,7 +112,8 @@ extension CaptureOptions {
             deferral: (try? self.deferral)?.distance, significantChange: self.significantChange)
     }
 
-    /// Converts a number of seconds to a duration.
+    /// Converts the value of an option, a number of seconds, to a duration. `what` is the name of the option for the
+    /// error.
     ///
     /// - Throws: `invalidConfiguration` for a number outside 0…31,536,000 (365 days).
     private static func seconds(_ seconds: Double, _ what: String) throws(TrackingError) -> Duration {

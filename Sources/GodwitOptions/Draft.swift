@@ -32,8 +32,8 @@ public final class Draft {
 
     deinit { Self.paths.store(0, ordering: .releasing) }
 
-    /// Removes the temporary files. A signal handler calls this function, so it neither allocates memory nor takes a
-    /// lock.
+    /// Removes the temporary files of the draft that exists at present. A signal handler calls this function, so it
+    /// neither allocates memory nor takes a lock.
     private static func remove() {
         guard var next = Paths(bitPattern: self.paths.load(ordering: .acquiring)) else { return }
         while let path = next.pointee {

@@ -10,6 +10,6 @@ public struct FileOptions: ParsableArguments {
             valueName: "path"))
     public var config: String?
 
-    /// Creates the option with its default value. The command-line parser then sets the given value.
+    /// Creates the option `--config` without a value. The command-line parser then sets the given value.
     public init() {}
 }

@@ -30,10 +30,12 @@ public struct NearestNames: Hashable, Sendable {
     /// The similar names, the most similar one first. Names of the same similarity are in alphabetical order.
     public var names: [String] { self.found.map(\.name) }
 
-    /// The question for the similar names: `Did you mean van-7, van-8 or van-9?`; `nil` if there are none.
+    /// The question for the user with the known names that are similar to the unknown name: `Did you mean van-7, van-8
+    /// or van-9?` `nil` if no known name is similar.
     public var question: String? { self.question { $0 } }
 
-    /// Returns the question for the similar names, each in the form that `text` returns; `nil` if there are none.
+    /// Returns the question "Did you mean …?" with the known names that are similar to the unknown name. Each name
+    /// appears in the form that `text` returns for it. `nil` if no known name is similar.
     func question(_ text: (String) -> String) -> String? {
         let names = self.names.map(text)
         guard let last = names.last else { return nil }
@@ -41,8 +43,8 @@ public struct NearestNames: Hashable, Sendable {
         return "Did you mean \(rest.isEmpty ? last : "\(rest) or \(last)")?"
     }
 
-    /// Adds a known name to the list if it is similar to the unknown name. The list then keeps only the three most
-    /// similar names.
+    /// Adds a known name to the similar names if it is similar to the unknown name. Only the three most similar names
+    /// remain.
     public mutating func consider(_ name: String) {
         let other = Array(name.lowercased().prefix(Self.maximumLength))
         guard let distance = self.distance(to: other), !self.names.contains(name) else { return }
@@ -56,7 +58,8 @@ public struct NearestNames: Hashable, Sendable {
     private var limit: Int { self.wanted.count <= 4 ? 1 : self.wanted.count <= 8 ? 2 : 3 }
 
     /// Returns the number of differences between the unknown name and a known name; `nil` for a known name that is not
-    /// similar. A known name that only begins with the unknown name has one difference more than ``limit``.
+    /// similar. A known name that only begins with the unknown name counts as similar, with one difference more than
+    /// the greatest number for other names.
     private func distance(to other: [Character]) -> Int? {
         let isBeginning = self.wanted.count >= 2 && other.starts(with: self.wanted)
         guard abs(other.count - self.wanted.count) <= self.limit else { return isBeginning ? self.limit + 1 : nil }

@@ -7,13 +7,13 @@ import Synchronization
 public final class Output: Sendable {
     /// A failed write to standard output.
     public struct Failure: Error, CustomStringConvertible {
-        /// The error number (`errno`) of the failed write.
+        /// The error number (`errno`) of the write to standard output that failed.
         public let code: Int32
 
         /// `true` if the write failed because the reader of standard output closed its end, as `head` does. This is not
         /// a fault.
         public var isClosed: Bool { self.code == EPIPE }
-        /// The failure as text: the failed operation and its cause.
+        /// The failed write to standard output as text for people: the operation and its cause.
         public var description: String { "cannot write to standard output: \(String(cString: strerror(self.code)))" }
     }
 
@@ -69,7 +69,8 @@ public final class Output: Sendable {
         }
     }
 
-    /// Writes a last text to standard output, after all texts that still wait. Blocks for half a second at most.
+    /// Writes the program's last text to standard output, after the texts of earlier calls that are not written yet.
+    /// Blocks for half a second at most.
     public func writeLast(_ text: String) {
         let isWritten = DispatchSemaphore(value: 0)
         self.queue.async {

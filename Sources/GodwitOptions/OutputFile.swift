@@ -66,8 +66,8 @@ public final class OutputFile {
         if self.waiting.count >= Self.piece { try self.flush() }
     }
 
-    /// Writes the bytes that were not written yet, and completes the output. A regular file then replaces the earlier
-    /// file of the same name.
+    /// Writes the bytes of the export that were not written yet, and completes the output. If it is a regular file, it
+    /// then replaces the earlier file of the same name.
     ///
     /// - Throws: The errors of ``write(_:)``.
     public func finish() throws {

@@ -116,7 +116,8 @@ public struct Terminal: Sendable {
         _ = await self.waiter.next(until: DeviceClock.now.advanced(by: limit), descriptor: input)
     }
 
-    /// Ends the current call of ``wait(for:)``, or else the next one, because there is something new to draw.
+    /// Ends the wait of the current call of ``wait(for:)``, or else of the next one, because there is something new to
+    /// draw.
     public func wake() { self.waiter.signal(.news) }
 
     /// Returns the bytes that the user typed, at most 64. Waits at most the given number of milliseconds for the first

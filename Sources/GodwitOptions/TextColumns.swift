@@ -1,4 +1,4 @@
-/// The width of a character on a terminal.
+/// The number of terminal columns that a character takes.
 extension Character {
     /// The number of columns that the character takes on a terminal: two for East Asian characters and emoji, none for
     /// invisible characters, else one.

@@ -9,6 +9,6 @@ public struct UnitsOptions: ParsableArguments {
             valueName: "units"))
     public var units = DisplayUnits.metric
 
-    /// Creates the option with its default value. The command-line parser then sets the given value.
+    /// Creates the option `--units` with its default value, metric. The command-line parser then sets the given value.
     public init() {}
 }

@@ -21,8 +21,8 @@ extension AgentStatus {
     /// of trackables is divided into pieces of at most this size.
     private static let pieceBytes = 65_536
 
-    /// The status as JSON, divided into lines for the control socket because a line's length is limited. Each piece is
-    /// a list of trackables. The members contain the last part of that list, and everything else.
+    /// The status as JSON, in parts that each fit into one line on the control socket. Each element of `pieces` is a
+    /// part of the list of trackables. `last` contains the last part of that list, and all other members of the status.
     var membersInPieces: (pieces: [[JSONValue]], last: [String: JSONValue]) {
         var pieces: [[JSONValue]] = [[]]
         var bytes = 0

@@ -82,9 +82,10 @@ public struct AgentStatus: Hashable, Sendable {
     public var quarantined = 0
     /// The time at which the agent last sent a batch of records or a live position; `nil` for never.
     public var lastAttempt: UnixTime?
-    /// The time at which a batch of records or a live position of the agent was last acknowledged; `nil` for never.
+    /// The time at which the broker last acknowledged a batch of records or a live position of the agent; `nil` for
+    /// never.
     public var lastAcknowledged: UnixTime?
-    /// The last fix of the receiver that the agent accepted; `nil` for none.
+    /// The newest fix that the agent has recorded for any of its trackables; `nil` for none.
     public var lastFix: Location?
     /// The charge of the battery, 0…1; `nil` if it is unknown.
     public var battery: Double?

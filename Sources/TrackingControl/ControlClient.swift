@@ -4,7 +4,7 @@ import TrackingRuntime
 /// A connection of a client program to the local socket of a running agent. The class is not `Sendable`: use it in the
 /// task that created it.
 public final class ControlClient {
-    /// The path of the socket to which the client is connected.
+    /// The path of the agent's control socket to which this client program is connected.
     public let path: String
     private let channel: ByteChannel
     private var buffer = LineBuffer(limit: WireLimits.maximumPayloadBytes)

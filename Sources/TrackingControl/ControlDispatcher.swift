@@ -65,7 +65,8 @@ public struct ControlDispatcher: Sendable {
         }
     }
 
-    /// Performs a command whose arguments are already checked, and returns the members of its result.
+    /// Lets the agent perform a command whose arguments are already checked, and returns the members of the command's
+    /// result.
     private func perform(
         _ request: ControlRequest, id: String, _ say: (ControlLine) async throws -> Void
     ) async throws -> [String: JSONValue] {

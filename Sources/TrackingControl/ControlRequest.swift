@@ -76,8 +76,8 @@ struct ReplacementCheck: Hashable, Sendable {
         self.own = own
     }
 
-    /// Checks that a command may replace all tracked trackables by `next`. Only the trackable of the command's topic
-    /// and `next` itself may be among the tracked ones.
+    /// Checks that a TRACK command from the broker may replace all tracked trackables by `next`. Only the trackable of
+    /// the command's topic and `next` itself may be among the tracked ones.
     ///
     /// - Throws: `notAllowed` when the device tracks any other trackable.
     func check(_ tracked: [TrackableID], for next: TrackableID) throws(CommandFailure) {

@@ -71,12 +71,13 @@ public struct ControlServer: Sendable {
         }
     }
 
-    /// The listening socket of the server, with the channel that reports when clients wait for a connection.
+    /// The listening socket of the control server, with the channel on which the server waits for clients that want to
+    /// connect.
     private struct Door {
         let listener: ControlSocket.Listener
         let channel: ByteChannel
-        /// The file watch that wakes the server when the socket's file is removed. `nil` if the system could not
-        /// provide a file watch.
+        /// The file watch that wakes the control server when the file of its socket is removed. `nil` if the operating
+        /// system could not provide a file watch.
         private let changes: FileChanges?
 
         init(_ path: String) throws(TrackingError) {
@@ -85,13 +86,13 @@ public struct ControlServer: Sendable {
             self.changes = FileChanges(path) { [waiter = self.channel.waiter] in waiter.signal(.news) }
         }
 
-        /// The time at which the server next checks that the socket's file exists. `nil` while a file watch reports its
-        /// removal.
+        /// The time at which the control server next checks that the file of its socket exists: in 30 s. `nil` with a
+        /// file watch, which reports the removal of the file.
         var nextLook: MonotonicTime? { self.changes == nil ? DeviceClock.now.advanced(by: .seconds(30)) : nil }
     }
 
-    /// Creates the control socket again after its file was removed, once a short wait is over. After a failed attempt,
-    /// the next one follows after 30 times that wait.
+    /// Creates the control socket again after its file was removed, once the wait ``pause`` is over. After a failed
+    /// attempt, the next one follows after 30 times that wait.
     ///
     /// - Parameters:
     ///   - door: The listening socket to replace.

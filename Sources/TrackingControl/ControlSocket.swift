@@ -31,7 +31,7 @@ public enum ControlSocket {
         /// `true` if there is no longer a file at the socket's path, so that clients can no longer find this socket.
         var isFileGone: Bool { FileName(path: self.path) == nil }
 
-        /// Removes the socket's file, unless another file has replaced it.
+        /// Removes the file of the control socket, unless another program has created a file with the same path since.
         func removeFile() {
             if FileName(path: self.path) == self.file { unlink(self.path) }
         }

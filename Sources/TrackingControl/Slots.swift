@@ -5,10 +5,12 @@ package final class Slots: Sendable {
     private let taken = Mutex(0)
     private let limit: Int
 
-    /// Creates a counter that allows at most `limit` operations to run at the same time. None is running yet.
+    /// Creates a counter that allows at most `limit` operations, such as commands or connections of clients, to run at
+    /// the same time. None is running yet.
     package init(_ limit: Int) { self.limit = limit }
 
-    /// Counts one more running operation. Returns `false`, and counts nothing, if the limit is reached.
+    /// Counts an operation that is about to begin, and returns `true`. Returns `false`, and counts nothing, if the
+    /// limit of running operations is reached; the operation must then not begin.
     package func enter() -> Bool {
         self.taken.withLock { taken in
             guard taken < self.limit else { return false }
@@ -17,6 +19,6 @@ package final class Slots: Sendable {
         }
     }
 
-    /// Counts one running operation less, so that another one can begin.
+    /// Counts an operation as ended, so that another one can begin.
     package func leave() { self.taken.withLock { $0 -= 1 } }
 }

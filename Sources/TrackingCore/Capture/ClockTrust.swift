@@ -18,9 +18,11 @@ public struct ClockTrust: Hashable, Sendable {
 
     /// A time together with its source: the device's clock, a receiver, or a clock that is not set.
     public struct Stamp: Hashable, Sendable {
-        /// The best known time at the moment for which the stamp was made.
+        /// The time of the stamp: that of the device's clock if it is set, else the last time of a receiver, continued
+        /// with the monotonic clock, else the time of the clock that is not set.
         public var time: UnixTime
-        /// The source of the stamp's time: the device's clock, a receiver, or a clock that is not set.
+        /// The source from which the stamp's time was taken: the device's clock, a receiver, or a clock that is not
+        /// set.
         public var basis: Basis
 
         /// The members to add to the details of an event with this time: `"clock": "unset"` if the time comes from a
@@ -30,7 +32,8 @@ public struct ClockTrust: Hashable, Sendable {
         }
     }
 
-    /// The time of a receiver's fix, and the monotonic time at which the fix arrived.
+    /// The last plausible time that a receiver's fix contained, and the monotonic time at which that fix arrived. From
+    /// both, the present time is computed while the device's clock is not set.
     private struct ReceiverTime: Hashable, Sendable {
         let time: UnixTime
         let now: MonotonicTime
@@ -47,14 +50,15 @@ public struct ClockTrust: Hashable, Sendable {
     public let fixFloor: UnixTime
     private var receiverTime: ReceiverTime?
 
-    /// Makes a clock trust from the earliest plausible times of the device's clock (`floor`) and of a receiver
-    /// (`fixFloor`). It knows no receiver's time yet.
+    /// Makes the state that determines the time on a device, from the earliest plausible times of the device's clock
+    /// (`floor`) and of a receiver (`fixFloor`). It knows no receiver's time yet.
     public init(floor: UnixTime = ClockTrust.buildFloor, fixFloor: UnixTime = ClockTrust.buildFloor) {
         self.floor = floor
         self.fixFloor = fixFloor
     }
 
-    /// Copies the last time of a receiver from the earlier clock trust `other`, which this one replaces.
+    /// Copies the last time of a receiver from `other`, the clock trust that this one replaces after a change of the
+    /// settings.
     mutating func goOn(from other: ClockTrust) { self.receiverTime = other.receiverTime }
 
     /// Returns the best known time for an event that happens at `moment`, with the source of the time: the device's

@@ -3,7 +3,7 @@
 public struct Happening: Hashable, Sendable {
     /// The kind of the event, for example `PAUSED`.
     public var kind: TrackingEvent.Kind
-    /// The details of the event, by name.
+    /// The details that the event will contain, by name. For example, `PAUSED` contains `since`, the begin of the stay.
     public var detail: [String: TrackingEvent.DetailValue]
 
     /// Makes an event that was detected while capturing fixes, from its kind, such as `PAUSED`, and its details.

@@ -27,8 +27,8 @@ public struct LowBatteryDetector: Hashable, Sendable {
     /// `nil` while the battery is not low.
     public var kept: [UInt8]? { self.isLow ? Array(self.threshold.description.utf8) : nil }
 
-    /// Restores the state of the detector that was stored before a restart. The state has no effect if it was stored
-    /// with another threshold.
+    /// Restores the state that ``kept`` returned before a restart of the program: the battery is low, and this was
+    /// reported. A state that was stored with another threshold counts as "not low".
     public mutating func restore(_ kept: [UInt8]) { self.isLow = kept == Array(self.threshold.description.utf8) }
 
     /// Returns the charge in percent, rounded to a tenth of a percent, as events contain it.

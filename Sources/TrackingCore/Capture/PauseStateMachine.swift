@@ -138,8 +138,8 @@ public struct PauseStateMachine: Hashable, Sendable {
         return fresh
     }
 
-    /// Copies the state (moving or paused, with place and time) from the earlier machine `other`, which this machine
-    /// replaces.
+    /// Copies the state (moving or paused, with place and time) from `other`, the pause machine that this machine
+    /// replaces after a change of the settings.
     mutating func goOn(from other: PauseStateMachine) { self.state = other.state }
 
     /// Returns the end of the current pause at `time`, because pauses were switched off by a setting; `nil` when
@@ -154,8 +154,8 @@ public struct PauseStateMachine: Hashable, Sendable {
         if case .unknown = self.state { self.state = .paused(place: fix.coordinate, since: fix.time) }
     }
 
-    /// Handles that the device's clock was set. A pause continues. Without a pause, the measurement of a stay begins
-    /// again with the next fix.
+    /// Handles that the device's clock was set. If recording is paused, the pause continues. Otherwise, the next fix
+    /// begins the measurement of a new stay, because its time is not comparable with earlier ones.
     public mutating func clockStepped() {
         switch self.state {
         case .moving: self.state = .unknown

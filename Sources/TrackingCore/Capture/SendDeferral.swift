@@ -30,7 +30,8 @@ public struct SendDeferral: Hashable, Sendable {
     /// `true` while recorded points are delayed, that is, not sent yet.
     public var isHolding: Bool { self.heldSince != nil }
 
-    /// The time at which the delayed points are sent at the latest; `nil` while no points are delayed.
+    /// The latest time at which the caller must send the recorded points that are delayed now: ten minutes after the
+    /// delay began. `nil` while no points are delayed.
     public var nextDeadline: MonotonicTime? { self.heldSince?.advanced(by: Self.maximumWait) }
 
     /// Processes a recorded point, and decides if all points recorded so far are sent now. The first point is sent at
@@ -47,9 +48,10 @@ public struct SendDeferral: Hashable, Sendable {
         return true
     }
 
-    /// Ends the delay of points if ``nextDeadline`` has passed.
+    /// Ends the delay of recorded points if ``nextDeadline`` has passed. The caller calls this at that time.
     ///
-    /// - Returns: `true` when the delayed points are to be sent now.
+    /// - Returns: `true` when the caller must send all recorded points now; `false` when no point is delayed, or the
+    ///   deadline has not passed.
     public mutating func timerFired(now: MonotonicTime) -> Bool {
         guard let deadline = self.nextDeadline, now >= deadline else { return false }
         self.release()

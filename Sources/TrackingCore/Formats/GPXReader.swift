@@ -14,19 +14,23 @@ package struct GPXReader: RecordingDecoder {
     private var count = 0
     /// The number of waypoints and route points that were skipped.
     private var places = 0
-    /// The number of XML elements that are open at present.
+    /// The number of XML elements of the GPX file that were opened and not closed yet, at the place up to which the
+    /// file was read.
     private var depth = 0
-    /// The nesting depth of the outermost open element `extensions`; `nil` outside of such an element.
+    /// The nesting depth of the outermost open XML element `extensions`, which contains additions of a program or a
+    /// device. `nil` outside of such an element.
     private var extensionsDepth: Int?
     private var isGPX = false
     private var pending: [SourceEvent] = []
 
-    /// The maximum length, in bytes, of a text that is read as a number or a time.
+    /// The maximum length, in bytes, of an XML element's text that is read as a number or a time: 64. A longer text is
+    /// ignored.
     private static let maximumText = 64
 
     /// The values of the track point that is being read.
     private struct Point {
-        /// The nesting depth of the track point's own element. Its direct children are one level deeper.
+        /// The nesting depth of the XML element `trkpt` of this track point. The elements inside it, such as `time`,
+        /// are one level deeper.
         let depth: Int
         var coordinate: Coordinate?
         var time: UnixTime?

@@ -58,13 +58,13 @@ package struct DigitScanner<Text: Collection<UInt8>> {
     private let text: Text
     private var index: Text.Index
 
-    /// Makes a scanner at the beginning of `text`.
+    /// Makes a scanner that reads `text` from its beginning.
     package init(_ text: Text) {
         self.text = text
         self.index = text.startIndex
     }
 
-    /// `true` when the scanner has reached the end of the text.
+    /// `true` when every character of the text was read.
     package var isAtEnd: Bool { self.index == self.text.endIndex }
 
     /// Reads exactly `count` digits, and returns the whole number that they form. Returns `nil` when there are fewer

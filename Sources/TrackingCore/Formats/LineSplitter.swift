@@ -1,6 +1,7 @@
-/// Splits a stream of bytes into lines, with bounded memory. The stream may arrive in pieces of any size.
+/// Splits the bytes of a receiver's output or of a recorded file into lines. The bytes may arrive in pieces of any
+/// size. A line longer than ``limit`` is dropped, so the memory use is bounded.
 package struct LineSplitter: Sendable {
-    /// A line of the stream: its bytes, or the note that it was too long.
+    /// A line of the input: its bytes and its number or, for a line that was too long, only its number.
     package enum Line: Hashable, Sendable {
         /// The bytes of a line, without its line end (`\n`, `\r\n` or `\r`), and the line's number. The first line has
         /// the number 1.
@@ -12,17 +13,19 @@ package struct LineSplitter: Sendable {
     /// The maximum number of bytes of a line: 64 KB.
     package static let limit = 65_536
 
-    /// The bytes of the line that has no end yet, at most ``limit`` of them.
+    /// The bytes received so far of a line whose line end has not arrived yet, at most ``limit`` of them. Empty while
+    /// the rest of a longer line is skipped.
     private var begun: [UInt8] = []
     private var isSkipping = false
     private var number = 1
-    /// `true` when the last byte was `\r`. If the next byte is `\n`, it belongs to the same line end.
+    /// `true` when the last byte that was appended is `\r`. A `\n` that follows then belongs to the same line end, and
+    /// does not end another line.
     private var followsReturn = false
 
-    /// Makes a splitter at the beginning of a stream, at line 1.
+    /// Makes a splitter that has received no bytes. The first line gets the number 1.
     package init() {}
 
-    /// Appends bytes of the stream, and returns the lines that are now complete.
+    /// Appends the next bytes of the input, and returns the lines that they complete.
     package mutating func append(_ bytes: ArraySlice<UInt8>) -> [Line] {
         var lines: [Line] = []
         var rest = bytes
@@ -39,7 +42,7 @@ package struct LineSplitter: Sendable {
         return lines
     }
 
-    /// Handles the end of the stream. Returns the last line if it has no line end, else `nil`.
+    /// Ends the input. Returns the rest after the last line end as the last line; `nil` when there is no such rest.
     package mutating func finish() -> Line? {
         guard self.isSkipping || !self.begun.isEmpty else { return nil }
         return self.line(endingWith: [])

@@ -5,7 +5,8 @@ package protocol RecordingDecoder: Sendable {
     /// the failure has already been returned.
     var failure: TrackingError? { get }
 
-    /// Appends bytes of the file, and returns the events (fixes, invalid inputs and notices) that are now complete.
+    /// Appends the next bytes of the recorded file. Returns the events (fixes, invalid inputs and notices) that these
+    /// bytes complete.
     mutating func append(_ bytes: ArraySlice<UInt8>) -> [SourceEvent]
 
     /// Ends the file, and returns the remaining events (fixes, invalid inputs and notices).
@@ -13,7 +14,7 @@ package protocol RecordingDecoder: Sendable {
 }
 
 extension RecordingDecoder {
-    /// Always `nil`, as decoding never fails as a whole. It is the default for formats that consist of lines: their
-    /// decoders skip an invalid line and continue with the next one.
+    /// The reason why the rest of the file cannot be decoded. This default is always `nil`. It is for formats that
+    /// consist of lines: their decoders skip an invalid line and continue with the next one.
     package var failure: TrackingError? { nil }
 }

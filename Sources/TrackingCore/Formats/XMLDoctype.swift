@@ -10,7 +10,8 @@ struct XMLDoctype: Sendable {
 
     private var state = State.plain
     private var isInBrackets = false
-    /// The last four bytes that were read. They show where comments and instructions begin and end.
+    /// The last four bytes of the document type declaration that were read. They show if a comment or an instruction
+    /// begins or ends here.
     private var recent: UInt32 = 0
 
     /// Reads the next byte of the document type declaration.

@@ -13,7 +13,7 @@ struct XMLScanner: Sendable {
         case text(String)
     }
 
-    /// The error that the document is malformed: the line and the reason. Parsing cannot continue.
+    /// The error that the XML document is malformed: the line and the reason. Parsing cannot continue.
     struct Malformed: Error, Hashable, Sendable {
         var line: Int
         var reason: String
@@ -29,18 +29,20 @@ struct XMLScanner: Sendable {
     private var line = 1
     private var open: [String] = []
     private var hasRoot = false
-    /// The bytes that end the part being skipped, such as `-->` for a comment; `nil` while nothing is skipped.
+    /// The bytes that end the part of the XML document that is being skipped: `-->` for a comment, `?>` for an
+    /// instruction, `]]>` for a long CDATA section. `nil` while none of these is skipped.
     private var skippingTo: [UInt8]?
-    /// The document type declaration that is being skipped; `nil` for none.
+    /// The progress of skipping the document type declaration (`<!DOCTYPE …>`); `nil` while the parser is not inside
+    /// it.
     private var doctype: XMLDoctype?
     /// The name of an element written as a single tag (`<name/>`), of which only the start was returned so far. Its end
     /// is returned next. `nil` for none.
     private var pendingEnd: String?
 
-    /// `true` once the document is complete: its root element was closed.
+    /// `true` once the XML document is complete: its root element was closed.
     var isComplete: Bool { self.hasRoot && self.open.isEmpty && self.pendingEnd == nil }
 
-    /// Appends bytes of the document. Call ``next()`` to parse them.
+    /// Appends the next bytes of the XML document to the parser's buffer. Nothing is parsed until ``next()`` is called.
     mutating func append(_ bytes: ArraySlice<UInt8>) {
         self.buffer.removeFirst(self.position)
         self.position = 0
@@ -69,7 +71,8 @@ struct XMLScanner: Sendable {
         }
     }
 
-    /// Skips the current comment, instruction or long CDATA section. Returns `false` when its end was not received yet.
+    /// Skips the rest of the XML comment, instruction or long CDATA section in which the parser is. Returns `true` when
+    /// the parser is behind its end, and `false` when that end was not received yet.
     private mutating func skip() -> Bool {
         guard let end = self.skippingTo else { return true }
         guard let found = self.find(end, from: self.position) else {
@@ -121,7 +124,8 @@ struct XMLScanner: Sendable {
         return (.text(text), ())
     }
 
-    /// Begins to skip a comment, an instruction, a document type, or a CDATA section that is too long.
+    /// Begins to skip the next markup of the XML document if it is a comment, an instruction, a document type
+    /// declaration, or a CDATA section that is too long or outside of the root element.
     ///
     /// - Returns: `true` when skipping began; `nil` when the markup is an ordinary tag; `false` when more bytes are
     ///   needed to decide.

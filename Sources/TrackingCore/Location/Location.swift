@@ -1,7 +1,7 @@
 /// One fix: the position of a trackable at a time, with further measurements. A value that is unknown is `nil`, never a
 /// special number such as -1.
 public struct Location: Hashable, Sendable {
-    /// The position of the trackable: latitude and longitude.
+    /// The latitude and the longitude of the trackable at the time of the fix.
     public var coordinate: Coordinate
     /// The time at which the receiver measured the position.
     public var time: UnixTime

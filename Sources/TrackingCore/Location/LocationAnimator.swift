@@ -28,11 +28,12 @@ public struct LocationAnimator: Sendable {
         public var hasRunOut: Bool { self.progress >= 1 }
     }
 
-    /// A point on the marker's path, with the marker's direction at that point.
+    /// A point that the map marker passes on its way to the newest position, with the marker's direction at that point.
     private struct Waypoint: Sendable {
         let coordinate: Coordinate
         let bearing: Double?
-        /// The distance along the path from its start to this point, in metres.
+        /// The length of the marker's path up to this point, in metres. It is counted from an earlier point, so only
+        /// the difference between two points of the path counts.
         let travelled: Double
     }
 
@@ -92,7 +93,8 @@ public struct LocationAnimator: Sendable {
         self.duration = isFirst || way.count == 1 ? .zero : max(.zero, self.expectedInterval + self.delay)
     }
 
-    /// Moves the marker to the newest position at once, for example when a hidden map is shown again.
+    /// Ends the movement of the map marker: it is at the newest position at once. Call this, for example, when a hidden
+    /// map is shown again.
     public mutating func snap() {
         self.way = Array(self.way.suffix(1))
         self.duration = .zero
@@ -121,8 +123,8 @@ public struct LocationAnimator: Sendable {
         return passed <= .zero ? 0 : passed.inSeconds / self.duration.inSeconds
     }
 
-    /// Returns the index of the point on the path that the marker reaches next, after it has moved the distance
-    /// `travelled` from the start. Never returns 0, the start.
+    /// Returns the index of the next point of the marker's path: the first one whose `travelled` is greater than the
+    /// given one, else the last point. Never returns 0, the marker's own position.
     private func index(at travelled: Double) -> Int {
         self.way.dropFirst().firstIndex { $0.travelled > travelled } ?? self.way.count - 1
     }

@@ -8,7 +8,7 @@ public struct LocationUpdate: Hashable, Sendable {
         case predicted = "PREDICTED"
     }
 
-    /// The newest position of the trackable.
+    /// The newest position of the trackable at the time of the message, measured or predicted.
     public var location: Location
     /// The skipped points: those since the last update that were not sent in updates of their own. The oldest point is
     /// first; there are at most `maximumSkipped`.

@@ -5,10 +5,11 @@
 public struct SeqRanges: Hashable, Sendable {
     /// The received record numbers as ranges: ascending, and with at least one missing number between two ranges.
     public private(set) var ranges: [ClosedRange<UInt64>] = []
-    /// The maximum number of ranges in the list, ≥ 1.
+    /// The maximum number of ranges in which the set is stored, ≥ 1. Beyond this number, the two lowest ranges are
+    /// joined.
     public let maximumRanges: Int
 
-    /// Makes an empty set of numbers, with at most `maximumRanges` ranges (at least 1).
+    /// Makes an empty set of received record numbers, stored in at most `maximumRanges` ranges (at least 1).
     public init(maximumRanges: Int = 64) { self.maximumRanges = max(1, maximumRanges) }
 
     /// Returns `true` when the record number `seq` was received, or counts as received because two ranges were joined.
@@ -33,7 +34,8 @@ public struct SeqRanges: Hashable, Sendable {
         return true
     }
 
-    /// Returns the number of ranges that begin at or below `seq`.
+    /// Returns the number of stored ranges that begin at or below the record number `seq`. Only the last of them can
+    /// contain `seq`.
     private func place(of seq: UInt64) -> Int {
         var low = 0
         var high = self.ranges.count

@@ -1,6 +1,6 @@
 /// A distance in metres.
 public struct Meters: Hashable, Comparable, Sendable, ExpressibleByFloatLiteral, ExpressibleByIntegerLiteral {
-    /// The distance, in metres.
+    /// The number of metres of this distance.
     public var value: Double
 
     /// Makes a distance of `value` metres.
@@ -17,7 +17,8 @@ public struct Meters: Hashable, Comparable, Sendable, ExpressibleByFloatLiteral,
 /// A moment as Unix time: seconds since 1970-01-01T00:00:00Z, with a fraction. A point's time is the time of its fix,
 /// never of its transmission.
 public struct UnixTime: Hashable, Comparable, Sendable {
-    /// The number of seconds since 1970-01-01T00:00:00Z, with a fraction.
+    /// The number of seconds from 1970-01-01T00:00:00Z to this moment, with a fraction. It is negative for an earlier
+    /// moment.
     public var seconds: Double
 
     /// Makes the moment that is `seconds` after 1970-01-01T00:00:00Z.

@@ -32,7 +32,7 @@ public struct UpdateOrder: Hashable, Sendable {
     /// the longest time is forgotten.
     static let maximumStreams = 8
 
-    /// The streams of record numbers, in the order of their last update; the latest is last.
+    /// The streams of the trackable that are remembered, in the order of their last update; the latest is last.
     private var streams: [Stream] = []
     /// The stream of the last position that became current and had a record number (`seq`).
     private var currentStream: StreamID?
@@ -42,7 +42,7 @@ public struct UpdateOrder: Hashable, Sendable {
     /// if its time is later. `nil` while no such limit is known.
     private var seenUntil: UnixTime?
 
-    /// Makes the order by which the newest update of a trackable is found. No update was received yet.
+    /// Makes the state that decides which update of a trackable is its newest one. No update was received yet.
     public init() {}
 
     /// Decides if an update's position is the newest position of the trackable, a late one or a duplicate. Call
@@ -107,8 +107,8 @@ public struct UpdateOrder: Hashable, Sendable {
         return true
     }
 
-    /// Moves a stream to the end of the list, because it has the latest update. Adds the stream if it is not in the
-    /// list. Returns its index in the list.
+    /// Moves a stream to the end of the list of remembered streams, because the latest update belongs to it. Adds the
+    /// stream if it is not in the list. Returns its index in the list.
     private mutating func index(of id: StreamID) -> Int {
         if let index = self.streams.lastIndex(where: { $0.id == id }) {
             if index != self.streams.count - 1 { self.streams.append(self.streams.remove(at: index)) }

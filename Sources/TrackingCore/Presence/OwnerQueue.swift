@@ -12,8 +12,8 @@ struct OwnerQueue: Sendable {
 
     private struct Entry: Comparable, Sendable {
         let member: Member
-        /// The number of the ``set(_:)`` call that made this entry. An entry of the heap is valid only if it comes from
-        /// the last call for its publisher. Entries of removed or replaced publishers are not.
+        /// The running number of the call of ``set(_:)`` that added this entry to the heap. The entry counts only if
+        /// that was the last such call for its publisher, and the publisher was not removed since.
         let order: UInt64
 
         static func == (left: Self, right: Self) -> Bool { left.order == right.order }
@@ -31,15 +31,15 @@ struct OwnerQueue: Sendable {
     /// The owner: the present publisher with the greatest claim to the trackable; `nil` while no publisher is present.
     var owner: Member? { self.heap.min?.member }
 
-    /// `true` while no publisher is present.
+    /// `true` while no publisher is present on the trackable.
     var isEmpty: Bool { self.living.isEmpty }
 
     /// The number of entries in the heap, including those of publishers that were removed or replaced. Tests use it to
     /// check the heap's maximum size.
     var heapCount: Int { self.heap.count }
 
-    /// Adds a publisher to those that are present. If it is present already, its presence message (with its claim) is
-    /// replaced.
+    /// Adds a publisher to those that are present on the trackable. If it is present already, its presence message
+    /// (with its claim) is replaced.
     mutating func set(_ member: Member) {
         self.settings += 1
         self.living[Self.name(member)] = self.settings
@@ -47,7 +47,7 @@ struct OwnerQueue: Sendable {
         self.dropLeftovers()
     }
 
-    /// Removes a publisher from those that are present. Has no effect when it is not present.
+    /// Removes a publisher from those that are present on the trackable. Has no effect when it is not among them.
     mutating func remove(_ member: Member) {
         self.living[Self.name(member)] = nil
         self.dropLeftovers()

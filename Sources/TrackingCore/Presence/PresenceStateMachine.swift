@@ -87,8 +87,8 @@ package struct PresenceStateMachine: Sendable {
     private var isConnected = false
     private var clients: [ClientID: Client] = [:]
     private var presences: [Key: Presence] = [:]
-    /// The keys of `presences` by trackable, so that a query about one trackable does not search the presence messages
-    /// of all trackables.
+    /// The keys (trackable, role and client) of the stored presence messages, by trackable. With them, a query about
+    /// one trackable does not search the messages of all trackables.
     private var keys: [TrackableID: Set<Key>] = [:]
     /// The members that count as present: reported as arrived, and not yet reported as left. They are stored by
     /// session, one run of the member's program.
@@ -105,8 +105,9 @@ package struct PresenceStateMachine: Sendable {
         self.limit = limit
     }
 
-    /// The time at which the caller must call ``timerFired(now:)``, because the validity of a heartbeat or another wait
-    /// ends; `nil` for none.
+    /// The time at which the caller must call ``timerFired(now:)``: a heartbeat expires, the grace of an offline
+    /// subscriber ends, or a presence message was not received again after a reconnection. `nil` when none of these is
+    /// due.
     package var nextDeadline: MonotonicTime? { self.timers.next }
 
     /// Returns the publishers or the subscribers that are present on a trackable.
@@ -217,8 +218,9 @@ package struct PresenceStateMachine: Sendable {
         return self.review(client, now: now)
     }
 
-    /// Ends the validity of heartbeats and the other waits that are over at `now`. Returns the members that left, and
-    /// the clients whose liveness is no longer needed. The call has no effect before ``nextDeadline``.
+    /// Ends the heartbeats, the graces of offline subscribers, and the waits for presence messages after a
+    /// reconnection, that are over at `now`. Returns the members that left, and the clients whose liveness is no longer
+    /// needed. The call has no effect before ``nextDeadline``.
     package mutating func timerFired(now: MonotonicTime) -> [Change] {
         guard self.isConnected else { return [] }
         var changes: [Change] = []
@@ -298,8 +300,8 @@ package struct PresenceStateMachine: Sendable {
         return [.left(member)]
     }
 
-    /// Compares the state of one client on all its trackables with the members reported before. Returns the changes to
-    /// report: members that arrived, changed or left.
+    /// Determines on which trackables one client is present now, and compares this with the members that were reported
+    /// as arrived. Returns the changes to report: members that arrived, changed or left.
     private mutating func review(_ id: ClientID, now: MonotonicTime, isAtOnce: Bool = false) -> [Change] {
         guard let client = self.clients[id] else { return [] }
         if client.online == nil { self.timers.remove(.lease(id)) }
@@ -308,8 +310,8 @@ package struct PresenceStateMachine: Sendable {
         }
     }
 
-    /// Compares the state of one client on one trackable with the members reported before. Returns the changes to
-    /// report: members that arrived, changed or left.
+    /// Determines if one client is present on one trackable now, and compares this with the members that were reported
+    /// as arrived. Returns the changes to report: members that arrived, changed or left.
     private mutating func review(
         _ key: Key, online: SessionID?, now: MonotonicTime, isAtOnce: Bool = false
     ) -> [Change] {

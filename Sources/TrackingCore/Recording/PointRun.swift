@@ -1,20 +1,20 @@
 /// A run: a group of at most 256 consecutive points of one trackable, described by its area and time span. Runs are the
 /// entries of the index for spatial queries.
 public struct PointRun: Hashable, Sendable {
-    /// The earliest time of the points in the run.
+    /// The earliest time of a point in the run, a group of consecutive points of a trackable.
     public private(set) var first: UnixTime
-    /// The latest time of the points in the run.
+    /// The latest time of a point in the run, a group of consecutive points of a trackable.
     public private(set) var last: UnixTime
-    /// The lowest latitude of the points in the run, in degrees.
+    /// The lowest latitude of the points in the run (a group of consecutive points), in degrees.
     public private(set) var south: Double
-    /// The lowest longitude of the points in the run, in degrees.
+    /// The lowest longitude of the points in the run (a group of consecutive points), in degrees.
     public private(set) var west: Double
-    /// The highest latitude of the points in the run, in degrees.
+    /// The highest latitude of the points in the run (a group of consecutive points), in degrees.
     public private(set) var north: Double
-    /// The highest longitude of the points in the run, in degrees. A run across the antimeridian therefore covers all
-    /// longitudes from its lowest to its highest.
+    /// The highest longitude of the points in the run (a group of consecutive points), in degrees. A run across the
+    /// antimeridian therefore covers all longitudes from its lowest to its highest.
     public private(set) var east: Double
-    /// The number of points in the run.
+    /// The number of points in the run, a group of consecutive points of a trackable.
     public private(set) var count: Int
 
     /// The maximum number of points in a run of consecutive points.
@@ -44,8 +44,9 @@ public struct PointRun: Hashable, Sendable {
         self.count = count
     }
 
-    /// Adds a point to the run. Returns `false`, and does not add the point, when the run is full or the point is too
-    /// far from it in time. The point then begins another run.
+    /// Adds a point to the run. Returns `false`, and does not add the point, when the run has ``maximumCount`` points
+    /// already, or the point is more than an hour before or after all of them. The caller then begins another run with
+    /// the point.
     public mutating func add(_ place: Coordinate, at time: UnixTime) -> Bool {
         let pause = Self.maximumPause.inSeconds
         guard self.count < Self.maximumCount, time.seconds <= self.last.seconds + pause,

@@ -5,9 +5,9 @@
 /// example when another kind of message arrives, or when the tail is full. The points of a tail have consecutive
 /// numbers in one stream and ascending times. So the values missing in the rows can be computed from the points.
 public struct PointTail: Hashable, Sendable {
-    /// The stream of the points in the tail. It is the trackable's latest stream, one life of the device's log.
+    /// The trackable's latest stream (one life of the device's log), to which the points of the tail belong.
     public var stream: StreamID
-    /// The record numbers of the points in the tail, a range of their stream.
+    /// The record numbers of the points in the tail: the first one, the last one and all between them.
     public var seqs: ClosedRange<UInt64>
 
     /// The maximum number of points in a tail: 64. When a trackable is loaded from the store, the points of its tail
@@ -16,7 +16,7 @@ public struct PointTail: Hashable, Sendable {
 }
 
 extension PointTail? {
-    /// Adds the next point to the tail, or begins a tail with it.
+    /// Adds the next point to the newest points that two database rows do not include yet, or begins a tail with it.
     ///
     /// - Parameters:
     ///   - stream: The stream of the point.

@@ -1,9 +1,9 @@
 /// The content of one message about one trackable, decoded and checked, ready to be stored.
 public struct Recording: Hashable, Sendable {
-    /// The trackable of the message.
+    /// The trackable that the topic of the message names.
     public var trackable: TrackableID
-    /// The time at which the message arrived, by the recorder's clock. The times of the points are compared with it, to
-    /// find wrong clocks.
+    /// The time at which the recorder received the message, by the recorder's clock. The times of the points are
+    /// compared with it, to find points with wrong clocks.
     public var receivedAt: UnixTime
     /// The points in the message. Points of Godwit's publishers have a stream and a number in it (`seq`). Points of
     /// other publishers may have neither.
@@ -33,7 +33,7 @@ public struct RecordedDocument<Value: Hashable & Sendable>: Hashable, Sendable {
     /// The original JSON of the trip or event.
     public var json: [UInt8]
 
-    /// Makes a document from a decoded trip or event and its original JSON.
+    /// Makes a recorded document from a decoded trip or event and the JSON from which it was decoded.
     public init(_ value: Value, json: [UInt8]) {
         self.value = value
         self.json = json
@@ -43,7 +43,7 @@ public struct RecordedDocument<Value: Hashable & Sendable>: Hashable, Sendable {
 /// The statement of a device, in a batch of records, about the whole stream of these records: which records it still
 /// has. A stream is one life of the device's log.
 public struct StreamDeclaration: Hashable, Sendable {
-    /// The id of the stream that the statement describes.
+    /// The id of the stream of records about which the device makes the statement.
     public var stream: StreamID
     /// The lowest record number of the stream that the device still has in its log.
     public var oldest: UInt64
@@ -64,13 +64,14 @@ public struct StreamDeclaration: Hashable, Sendable {
 /// A change of a retained message of a trackable: a new presence (which announces a client on the trackable), a new
 /// resolution in force, or the removal of either.
 public struct StateChange: Hashable, Sendable {
-    /// The last levels of the message's topic, below the trackable's topic, for example `publisher/van-7`,
-    /// `subscriber/desk` or `resolution`.
+    /// The name of the retained message: the last levels of its topic, below the trackable's topic. Examples are
+    /// `publisher/van-7`, `subscriber/desk` and `resolution`.
     public var name: String
     /// The new JSON content of the retained message; `nil` when the message was cleared.
     public var json: [UInt8]?
 
-    /// Makes a change of the retained message with this name.
+    /// Makes a change of the retained message with this name, the last levels of its topic. With `nil` for `json`, the
+    /// message was cleared.
     public init(_ name: String, json: [UInt8]?) {
         self.name = name
         self.json = json
@@ -82,9 +83,9 @@ public struct StateChange: Hashable, Sendable {
 public struct RefusedMessage: Hashable, Sendable {
     /// The topic on which the rejected message arrived.
     public var topic: String
-    /// The time at which the rejected message arrived.
+    /// The time at which the recorder received the rejected message, by the recorder's clock.
     public var receivedAt: UnixTime
-    /// The trackable of the rejected message or record; `nil` when it cannot be read.
+    /// The trackable that the rejected message or record belongs to; `nil` when the message does not name a valid one.
     public var trackable: TrackableID?
     /// The stream of the rejected record; `nil` when it cannot be read.
     public var stream: StreamID?

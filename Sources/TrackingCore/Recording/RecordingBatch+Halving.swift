@@ -52,7 +52,8 @@ extension RecordingBatch {
 }
 
 extension Recording {
-    /// The content of the message divided into several recordings, each with one record or one other part.
+    /// The content of the message, divided into several contents: one for each point, trip and event, one for the
+    /// statement about the stream, and one for the change of a retained message.
     fileprivate var pieces: [Recording] {
         self.points.map { point in self.piece { $0.points = [point] } }
             + self.trips.map { trip in self.piece { $0.trips = [trip] } }

@@ -1,7 +1,7 @@
 /// A batch of messages from any number of trackables, decoded and in order of arrival, that a recorder stores in one
 /// transaction.
 public struct RecordingBatch: Hashable, Sendable {
-    /// The content of the accepted messages, in order of arrival.
+    /// The decoded content of each valid message, in order of arrival. A recorder stores it in the history.
     public var recordings: [Recording] = []
     /// The rejected messages and records, which are stored separately with the reason (quarantined).
     public var refused: [RefusedMessage] = []
@@ -9,9 +9,10 @@ public struct RecordingBatch: Hashable, Sendable {
     /// Makes a batch without messages, for the messages that a recorder will receive.
     public init() {}
 
-    /// `true` when the batch contains neither accepted nor rejected messages.
+    /// `true` when the batch contains neither valid nor rejected messages, so that there is nothing to store.
     public var isEmpty: Bool { self.recordings.isEmpty && self.refused.isEmpty }
-    /// The number of points, trips and events in the accepted messages.
+    /// The number of points, trips and events in all valid messages of the batch. Rejected messages and records are not
+    /// counted.
     public var count: Int { self.recordings.reduce(0) { $0 + $1.points.count + $1.trips.count + $1.events.count } }
 
     /// Adds a message that has arrived to the batch. An invalid message is added to ``refused``. Messages that are not

@@ -9,8 +9,8 @@ public struct RecordingChanges: Sendable {
     public internal(set) var events: [DocumentRow<TrackingEvent>] = []
     /// The completed runs (groups of consecutive points) to write to the index for spatial queries.
     public internal(set) var runs: [RunRow] = []
-    /// The changes in the coverage of each stream: which of its record numbers are stored or known to be missing. The
-    /// keys are those of the streams in the database.
+    /// The changes in the states of record numbers (stored, missing …), for each stream of the batch. The keys are
+    /// those of the streams in the database.
     public internal(set) var coverage: [Int64: CoverageChange] = [:]
     /// The trackables whose rows must be written, by their keys in the database. Their last position, current group of
     /// points or list of recent streams has changed.
@@ -23,8 +23,8 @@ public struct RecordingChanges: Sendable {
     /// The keys of the streams whose list of known record numbers has too many ranges. A record that would begin a
     /// further range is not stored, and so not acknowledged.
     public internal(set) var tooManyGaps: Set<Int64> = []
-    /// The new contents of retained messages: presences and resolutions in force. A content that equals the stored one
-    /// of the same name is skipped.
+    /// The new contents of retained messages: presences and resolutions in force. The database skips a content that
+    /// equals the last one stored for the same trackable and topic.
     public internal(set) var states: [StateRow] = []
     /// The rejected messages and records to store separately with the reason (to quarantine).
     public internal(set) var refused: [RefusedMessage] = []
@@ -41,7 +41,8 @@ public struct PointName: Hashable, Comparable, Sendable {
     public var time: UnixTime
     /// The key of the point's stream in the database; 0 for a point without a stream.
     public var stream: Int64
-    /// The number of the point in its stream; for a point without a stream, its ``Location/placeKey``.
+    /// The number of the point in its stream (`seq`). For a point without a stream, it is ``Location/placeKey``, a
+    /// number made from the point's coordinate.
     public var seq: Int64
 
     /// Makes the key of a point from its time, its stream's key and its number.
@@ -63,7 +64,8 @@ public struct PointRow: Hashable, Sendable {
     public var trackable: Int64
     /// The key of the point's stream in the database; 0 for a point without a stream.
     public var stream: Int64
-    /// The number of the point in its stream; for a point without a stream, its ``Location/placeKey``.
+    /// The number of the point in its stream (`seq`). For a point without a stream, it is ``Location/placeKey``, a
+    /// number made from the point's coordinate.
     public var seq: Int64
     /// `true` when the point's time comes from a wrong clock.
     public var hasClockFault = false
@@ -73,7 +75,7 @@ public struct PointRow: Hashable, Sendable {
     /// The value for the column `clock_fault`: 1 when the point's time comes from a wrong clock, 2 when its coordinate
     /// is [0, 0], else 0.
     public var faultCode: Int64 { self.hasClockFault ? 1 : self.location.coordinate.isNowhere ? 2 : 0 }
-    /// The point: position, time and measurements.
+    /// The position, the time and the measurements of the point, as they are stored.
     public var location: Location
 
     init(trackable: Int64, location: Location) {
@@ -83,15 +85,15 @@ public struct PointRow: Hashable, Sendable {
         self.location = location.withoutNegativeZeros
     }
 
-    /// The key of the point among the points of its trackable.
+    /// The key of the point among the points of its trackable: time, stream and number.
     public var name: PointName { PointName(time: self.location.time, stream: self.stream, seq: self.seq) }
 }
 
 /// A row of the database with one version of a trip, or with one event.
 public struct DocumentRow<Value: Hashable & Sendable>: Hashable, Sendable {
-    /// The key of the row's trackable in the database.
+    /// The key, in the database, of the trackable to which the trip or the event belongs.
     public var trackable: Int64
-    /// The key of the row's stream in the database.
+    /// The key, in the database, of the stream to which the trip or the event belongs.
     public var stream: Int64
     /// The version of the trip, or the event, with its original JSON.
     public var document: RecordedDocument<Value>
@@ -104,7 +106,8 @@ public struct RunRow: Hashable, Sendable {
     /// The run: the area and the time span of a group of consecutive points.
     public var run: PointRun
 
-    /// Makes a row for a run (a group of consecutive points) of a trackable.
+    /// Makes the database row of a completed run, a group of consecutive points. The row contains the key of the run's
+    /// trackable in the database.
     public init(_ trackable: Int64, _ run: PointRun) {
         self.trackable = trackable
         self.run = run
@@ -113,9 +116,9 @@ public struct RunRow: Hashable, Sendable {
 
 /// A row of the database with the content of a retained message of a trackable: a presence or the resolution in force.
 public struct StateRow: Hashable, Sendable {
-    /// The key of the row's trackable in the database.
+    /// The key, in the database, of the trackable to which the retained message belongs.
     public var trackable: Int64
-    /// The time at which the retained message arrived.
+    /// The time at which the recorder received the retained message, by the recorder's clock.
     public var receivedAt: UnixTime
     /// The retained message's name and its new content.
     public var change: StateChange
@@ -126,7 +129,7 @@ public struct StateRow: Hashable, Sendable {
 public struct CoverageChange: Hashable, Sendable {
     /// The coverage of the stream before the batch, as the database contains it.
     public var before: StreamCoverage
-    /// The coverage of the stream after the batch, which is to be stored.
+    /// The coverage of the stream after the batch, which the recorder writes to the database.
     public var after: StreamCoverage
 
     init(before: StreamCoverage) {
@@ -134,8 +137,9 @@ public struct CoverageChange: Hashable, Sendable {
         self.after = before
     }
 
-    /// The difference between the two coverages as changes of database rows. Each row is a range of record numbers.
-    /// `removed` contains the first numbers of the ranges to delete, and `written` the ranges to insert or overwrite.
+    /// The changes of database rows that turn the coverage before the batch into the coverage after it. Each row is a
+    /// range of record numbers. `removed` contains the first numbers of the ranges to delete, and `written` the ranges
+    /// to insert or overwrite.
     public var difference: (removed: [UInt64], written: [StreamCoverage.Range]) {
         var removed: [UInt64] = []
         var written: [StreamCoverage.Range] = []

@@ -21,7 +21,8 @@ public struct RecordingLedger: Sendable {
         /// The streams of the trackable from which records were received last, in the order of receipt and not of the
         /// records' times. The latest stream is at the end; at most ``Acknowledgement/maximumStreams``.
         public var recent: [StreamID] = []
-        /// The streams of the trackable that are loaded into the cache. They include all streams of `recent`.
+        /// The streams of the trackable that are loaded into the cache, by their ids. Among them are all streams from
+        /// which records were received last (`recent`).
         public var streams: [StreamID: Stream] = [:]
         /// The newest stored points that the database rows of the trackable and of its stream do not include yet; `nil`
         /// when there are none.
@@ -47,8 +48,9 @@ public struct RecordingLedger: Sendable {
             self.last = name
         }
 
-        /// The acknowledgement of the trackable's records: for each recent stream, the number up to which all records
-        /// are handled. Publish it after the transaction is durable.
+        /// The acknowledgement that the recorder publishes for the trackable's records, after the transaction is
+        /// durable. For each recent stream, it contains the number up to which every record is stored, erased,
+        /// quarantined or missing.
         public var acknowledgement: Acknowledgement {
             var streams: [StreamID: UInt64] = [:]
             for id in self.recent {
@@ -58,7 +60,8 @@ public struct RecordingLedger: Sendable {
         }
     }
 
-    /// The cached state of one stream, one life of a device's log.
+    /// The cached state of one stream (one life of a device's log): its key in the database, and the states of its
+    /// record numbers.
     public struct Stream: Hashable, Sendable {
         /// The key of the stream in the database, above 0.
         public var number: Int64
@@ -73,7 +76,7 @@ public struct RecordingLedger: Sendable {
     }
 
     private var trackables: [TrackableID: Trackable] = [:]
-    /// The memory use of the cache. The unit is one range of record numbers.
+    /// The memory use of the store's cache of trackables and streams. The unit is one range of record numbers.
     private var weight = 0
 
     /// The memory use of one trackable, or of one stream without ranges, in the unit of one range of record numbers:
@@ -138,7 +141,7 @@ public struct RecordingLedger: Sendable {
         }
     }
 
-    /// Removes a trackable from the cache.
+    /// Removes a trackable and its streams from the store's cache. The database does not change.
     public mutating func forget(_ id: TrackableID) {
         guard let trackable = self.trackables.removeValue(forKey: id) else { return }
         self.weight -= Self.weight(of: trackable)

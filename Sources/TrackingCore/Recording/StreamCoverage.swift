@@ -17,19 +17,20 @@ public struct StreamCoverage: Hashable, Sendable {
         case refused = 2
         /// The device declared that it no longer has the record with this number.
         case gone = 3
-        /// The number is below the lowest number that the device declared to have. The record is missing, as with
-        /// ``gone``.
+        /// The record number is below the lowest one that the device declared to have in its log. The record is
+        /// missing, as with ``gone``.
         case belowOldest = 4
 
-        /// Returns `true` when the left mark takes precedence over the right one, because its raw value is lower.
+        /// Returns `true` when `left` takes precedence over `right`, because its raw value is lower. A record number
+        /// that could have both marks gets `left`.
         public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
     }
 
     /// A range of consecutive record numbers that all have the same mark.
     public struct Range: Hashable, Sendable {
-        /// The mark, the known state that all record numbers of the range have.
+        /// The known state that all record numbers of the range have, such as stored or quarantined.
         public var mark: Mark
-        /// The record numbers of the range.
+        /// The first and the last record number of the range, with all numbers between them.
         public var seqs: ClosedRange<UInt64>
 
         /// Makes a range of record numbers with the given mark.
@@ -43,7 +44,8 @@ public struct StreamCoverage: Hashable, Sendable {
     /// The last number of the unbroken sequence of known record numbers that begins with 1. Every record up to this
     /// number is stored, erased, quarantined or missing. The value is 0 while number 1 is unknown.
     public private(set) var handledThrough: UInt64 = 0
-    /// The last number of the ended stream, as the device declared it; `nil` before that declaration.
+    /// The last record number of the stream, as the device declared it when the stream ended; `nil` before that
+    /// declaration.
     public private(set) var end: UInt64?
 
     /// The number of ranges at which a coverage counts as full: 65,536. A range consists of consecutive record numbers
@@ -61,10 +63,10 @@ public struct StreamCoverage: Hashable, Sendable {
         self.advance()
     }
 
-    /// The set of all record numbers that have the given mark.
+    /// The set of all record numbers of the stream that have the given known state.
     public subscript(mark: Mark) -> SeqSet { self.sets[mark.rawValue] }
 
-    /// All ranges of known record numbers, each with its mark. Each number is in at most one range.
+    /// All ranges of record numbers whose state is known, each with that state. Each number is in at most one range.
     public var ranges: [Range] {
         Mark.allCases.flatMap { mark in self[mark].ranges.map { Range(mark, $0) } }
     }
@@ -72,8 +74,8 @@ public struct StreamCoverage: Hashable, Sendable {
     /// The number of ranges of known record numbers, summed over all marks.
     var rangeCount: Int { self.sets.reduce(0) { $0 + $1.ranges.count } }
 
-    /// `true` when there are ``maximumRanges`` ranges of known numbers or more. Then only few further numbers are
-    /// accepted.
+    /// `true` when the record numbers with a known state form ``maximumRanges`` ranges or more. Then only few further
+    /// numbers are accepted.
     public var isFull: Bool { self.rangeCount >= Self.maximumRanges }
 
     /// Returns `true` when the record with this number may be stored.
@@ -125,8 +127,8 @@ public struct StreamCoverage: Hashable, Sendable {
         return coverage
     }
 
-    /// Gives all record numbers of a range the given mark. A number that already has a mark with precedence (a lower
-    /// raw value) keeps that mark.
+    /// Sets the state of all record numbers of a range to the given mark. A number that already has a mark with
+    /// precedence (a lower raw value) keeps that mark.
     public mutating func declare(_ seqs: ClosedRange<UInt64>, _ mark: Mark) {
         if let only = self.mark(of: seqs), only <= mark { return }
         // Only overlapping ranges are examined: a message may declare thousands of ranges, and a stream may have more.
@@ -138,8 +140,8 @@ public struct StreamCoverage: Hashable, Sendable {
         self.advance()
     }
 
-    /// Gives the record numbers of a range the given mark. A coverage with ``maximumRanges`` ranges or more accepts
-    /// only those parts of the range that close a gap between known numbers.
+    /// Sets the state of the record numbers of a range to the given mark, like ``declare(_:_:)``. A coverage with
+    /// ``maximumRanges`` ranges or more accepts only those parts of the range that close a gap between known numbers.
     ///
     /// - Returns: `true` when all numbers of the range are known afterwards.
     public mutating func declareWithinBounds(_ seqs: ClosedRange<UInt64>, _ mark: Mark) -> Bool {
@@ -169,10 +171,11 @@ public struct StreamCoverage: Hashable, Sendable {
         return isTaken
     }
 
-    /// Returns `true` when the number is stored, erased, quarantined or declared missing.
+    /// Returns `true` when the state of the record number `seq` is known: stored, erased, quarantined or declared
+    /// missing.
     public func isKnown(_ seq: UInt64) -> Bool { self.sets.contains { $0.contains(seq) } }
 
-    /// Changes the mark of all numbers that have the given mark to `erased`.
+    /// Changes the state of all record numbers that have the given mark to erased, for example of all stored ones.
     public mutating func erase(_ mark: Mark) {
         for range in self[mark].ranges { self.declare(range, .erased) }
     }

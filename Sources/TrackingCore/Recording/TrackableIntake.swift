@@ -12,8 +12,9 @@ struct TrackableIntake {
     /// The change in the number of ranges of known record numbers, over all streams of the trackable. The value is
     /// negative when ranges merged.
     private(set) var newRanges = 0
-    /// `true` while every new point directly followed the previous one: in the same stream, with the next number and a
-    /// later time. It becomes `false` with a point that begins another ``PointRun``.
+    /// `true` while every new point of the batch directly followed the point before it: in the same stream, with the
+    /// next number and a later time. It becomes `false` with any other point, and with one that begins another
+    /// ``PointRun``.
     private var isFollowing = true
 
     init(_ id: TrackableID, _ trackable: RecordingLedger.Trackable) {
@@ -61,8 +62,8 @@ struct TrackableIntake {
         return self.trackable.streams[stream]?.coverage.isKnown(seq) ?? false
     }
 
-    /// Marks record numbers of a stream, for example as missing. The closure `body` changes the marks, and returns
-    /// `false` when the stream has too many ranges to mark all numbers. In that case, the stream is added to
+    /// Lets the closure `body` change the states of record numbers of a stream, for example to missing. `body` returns
+    /// `false` when the stream has too many ranges of known numbers to accept all of them. The stream is then added to
     /// `changes.tooManyGaps`.
     private mutating func declare(
         of stream: StreamID, _ changes: inout RecordingChanges, _ body: (inout StreamCoverage) -> Bool
@@ -164,7 +165,7 @@ struct TrackableIntake {
         }
     }
 
-    /// Completes the changes after all records of a batch were processed.
+    /// Completes the database changes of one trackable after all records of a batch were processed.
     ///
     /// - Parameters:
     ///   - changes: The changes to complete.

@@ -62,8 +62,8 @@ package struct ApproachStateMachine: Hashable, Sendable {
     /// Makes the machine that decides which approach of a trackable is published. The trackable has no destination yet.
     package init() {}
 
-    /// The time at which the caller calls ``updated(_:now:)`` again, so that a noticeable change takes effect. `nil`
-    /// when no such change waits.
+    /// The time at which the caller must call ``updated(_:now:)`` again, because a noticeable change of the distance or
+    /// of the time to arrival waits until then. `nil` when no such change waits.
     package var nextDeadline: MonotonicTime? {
         self.isNoticeable ? self.changed?.advanced(by: Self.pause) : nil
     }

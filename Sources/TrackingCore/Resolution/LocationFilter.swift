@@ -15,7 +15,8 @@ public struct LocationFilter: Sendable {
         /// Published: there is no earlier published fix to compare with. Either no fix was published yet, or the
         /// device's clock was set.
         case first
-        /// Published: the last update was at least ``LocationFilter/effectiveMaximumSilence`` ago.
+        /// Published: the last update was at least ``LocationFilter/effectiveMaximumSilence`` ago, the longest time
+        /// that may pass without an update.
         case silence
         /// Not published: the fix is older than the last published fix.
         case outOfOrder
@@ -39,19 +40,21 @@ public struct LocationFilter: Sendable {
         }
     }
 
-    /// The time and the position of the last published fix, with which the next one is compared.
+    /// The time and the position of the fix that the publisher published last. The filter compares the next fix with
+    /// them.
     private struct Reference: Sendable {
         let time: UnixTime
         let coordinate: Coordinate
     }
 
-    /// The resolution (desired interval and minimum displacement) by which the filter decides.
+    /// The resolution of the trackable in force. The filter compares the time and the distance since the last published
+    /// fix with its desired interval and its minimum displacement.
     public var resolution: Resolution
     /// The rule that combines the resolution's interval and displacement: both must be reached before a fix is
     /// published, or only one of them.
     public var rule: FilterRule
-    /// The longest time without an update; zero means no limit. With `nil`, the limit is ten times ``ownInterval``, but
-    /// at least ``shortestSilence``.
+    /// The longest time that may pass without a published update of the trackable; zero means no limit. With `nil`, the
+    /// limit is ten times ``ownInterval``, but at least ``shortestSilence``.
     public var maximumSilence: Duration?
     /// The desired interval of the device's own resolution, without the requests of subscribers, ≥ 0. It determines the
     /// default of the longest time without an update. A request for a long interval therefore does not lengthen that

@@ -4,17 +4,19 @@
 /// A removed value may stay in the internal heap as a leftover. Leftovers are removed when they become the least value
 /// or when they outnumber the other values.
 struct MinMultiset<Value: Hashable & Comparable & Sendable>: Sendable {
-    /// The number of occurrences of each value in the heap. A value with zero occurrences is a leftover of removals.
+    /// The number of occurrences of each value in the multiset. A value with zero occurrences is a leftover: it was
+    /// removed from the multiset, but not yet from the heap.
     private var counts: [Value: Int] = [:]
-    /// The heap, which contains every value of `counts` once. Its least value is never a leftover of removals.
+    /// The heap from which the least value is read. It contains each key of `counts` once, leftovers included. Its
+    /// least value is never a leftover.
     private var heap = MinHeap<Value>()
     private var leftovers = 0
 
-    /// The least value; `nil` when the multiset is empty.
+    /// The least value in the multiset; `nil` when the multiset is empty.
     var min: Value? { self.heap.min }
 
-    /// The number of values in the internal heap, including leftovers of removed values. Tests use it to check the
-    /// memory limit.
+    /// The number of values in the multiset's internal heap, including values that were removed from the multiset and
+    /// not yet from the heap. Tests use it to check the memory limit.
     var heapCount: Int { self.heap.count }
 
     mutating func insert(_ value: Value) {
@@ -27,7 +29,7 @@ struct MinMultiset<Value: Hashable & Comparable & Sendable>: Sendable {
         self.counts[value] = count + 1
     }
 
-    /// Removes one occurrence of `value`; has no effect when there is none.
+    /// Removes one occurrence of `value` from the multiset; has no effect when the multiset does not contain it.
     mutating func remove(_ value: Value) {
         guard let count = self.counts[value], count > 0 else { return }
         self.counts[value] = count - 1

@@ -4,10 +4,11 @@
 /// one of these measures is below its threshold. It stops being near when every limited measure exceeds its threshold
 /// by more than a tenth.
 ///
-/// For the threshold, the time to arrival is the remaining distance divided by the speed of the last 30 s. While that speed is unknown or
-/// below 0.5 m/s, the last comparison of the time with its threshold stays valid.
+/// For the threshold, the time to arrival is the remaining distance divided by the speed of the last 30 s. While that
+/// speed is unknown or below 0.5 m/s, the last comparison of the time with its threshold stays valid.
 public struct ProximityStateMachine: Sendable {
-    /// The result of comparing a measure (distance or time to arrival) with its threshold.
+    /// The result of comparing a measure of the trackable, its distance or its time to the destination, with the
+    /// threshold for that measure.
     private enum Standing: Sendable {
         /// The measure is below its threshold, which is sufficient for the trackable to become near.
         case inside
@@ -22,7 +23,8 @@ public struct ProximityStateMachine: Sendable {
         }
     }
 
-    /// The minimum speed, in metres a second, at which the time to arrival is calculated.
+    /// The minimum speed of the trackable, in metres a second, at which its time to arrival is compared with the
+    /// threshold: 0.5.
     private static let leastSpeed = 0.5
 
     /// The trackable's destination. Without one (`nil`), the trackable is never near.
@@ -36,8 +38,8 @@ public struct ProximityStateMachine: Sendable {
     private var speed = RecentSpeed()
     private var arrivalSpeed = ArrivalSpeed()
     private var position: Coordinate?
-    /// The last result of comparing the time to arrival with its threshold. Before the first comparison, it is
-    /// `outside`: not near.
+    /// The last result of comparing the trackable's time to arrival with the threshold. It is `outside` (not near)
+    /// before the first comparison after a change of the destination or the threshold.
     private var temporal = Standing.outside
 
     /// The trackable's speed during the last 30 s, in metres a second; `nil` while it is unknown or below 0.5 m/s.

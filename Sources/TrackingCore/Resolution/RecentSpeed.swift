@@ -7,22 +7,24 @@ struct RecentSpeed: Sendable {
     private struct Point: Sendable {
         let time: UnixTime
         let coordinate: Coordinate
-        /// The length of the path from the first point to this point, in metres.
+        /// The length of the trackable's path up to this point, in metres. It is counted from an earlier point, so only
+        /// the difference between two points counts.
         let travelled: Double
     }
 
-    /// The length of the time over which the speed is measured, in seconds.
+    /// The length of the period over which the speed is measured, in seconds: 30. The period ends with the newest fix.
     private static let window = 30.0
-    /// The minimum time span of a path in seconds. Within a shorter span, the errors of two fixes would look like
-    /// speed.
+    /// The least time, in seconds, between the first and the newest fix of the path for a speed to be calculated. Over
+    /// a shorter time, the errors of two fixes would look like speed.
     private static let leastSpan = 0.9
 
-    /// The points of the path in order of time. Points from before the last 30 s are removed, except the newest of
-    /// them.
+    /// The fixes that form the trackable's path, in order of time: those of the last 30 s before the newest one, and
+    /// the newest fix before these.
     private var points: [Point] = []
     private var lastArrival: MonotonicTime?
 
-    /// The speed in metres a second; `nil` while the known path covers less than about a second.
+    /// The speed of the trackable in the last 30 s before its newest fix, in metres a second. `nil` while the known
+    /// fixes cover less than about a second.
     var metersPerSecond: Double? {
         guard let first = self.points.first, let last = self.points.last else { return nil }
         let start = last.time.seconds - Self.window
@@ -36,7 +38,8 @@ struct RecentSpeed: Sendable {
         return (last.travelled - travelledAtStart) / Self.window
     }
 
-    /// Adds a fix to the path. Returns `false` when the fix is ignored because it is older than the newest one.
+    /// Adds a fix to the path from which the speed is calculated. Returns `false` when the fix is ignored because it is
+    /// older than the newest one.
     ///
     /// If only older fixes arrive for 30 s, the clock of the fixes was evidently set back. The path then begins again.
     mutating func moved(_ fix: Location, now: MonotonicTime) -> Bool {
@@ -59,7 +62,7 @@ struct RecentSpeed: Sendable {
         return true
     }
 
-    /// Forgets the path, so that the speed is unknown.
+    /// Forgets all fixes, so that the speed is unknown until new ones arrive.
     mutating func reset() {
         self.points = []
         self.lastArrival = nil

@@ -7,15 +7,15 @@ public struct RequestBook: Sendable {
     /// The requested resolution of each subscriber. A copy of this dictionary that is held during a change makes the
     /// change slow, because the whole dictionary is then copied.
     public private(set) var requests: [SubscriberID: Resolution] = [:]
-    /// The number of requests for each accuracy. The index is the rank of the accuracy.
+    /// The number of requests for each accuracy. The index is the rank of the accuracy, 0 for the coarsest.
     private var accuracies = [Int](repeating: 0, count: Resolution.Accuracy.allCases.count)
     private var intervals = MinMultiset<Duration>()
     private var displacements = MinMultiset<Meters>()
 
-    /// Makes a request book without resolution requests.
+    /// Makes the book of a trackable's resolution requests, without any request.
     public init() {}
 
-    /// The number of subscribers that have a resolution request.
+    /// The number of the trackable's subscribers that have a resolution request.
     public var count: Int { self.requests.count }
 
     /// `true` when no subscriber has a resolution request.
@@ -62,6 +62,6 @@ public struct RequestBook: Sendable {
 }
 
 extension RequestBook: Equatable {
-    /// Returns `true` when both request books have the same subscribers with equal resolution requests.
+    /// Returns `true` when the same subscribers have equal resolution requests in both books.
     public static func == (left: Self, right: Self) -> Bool { left.requests == right.requests }
 }

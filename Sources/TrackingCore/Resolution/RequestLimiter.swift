@@ -8,7 +8,7 @@ public struct RequestLimiter: Sendable {
     public struct Sender: Hashable, Sendable {
         /// The trackable whose resolution is requested.
         public let trackable: TrackableID
-        /// The client that sends the requests.
+        /// The client that requests a resolution for the trackable.
         public let client: ClientID
 
         /// Makes a sender from a client and the trackable for which it requests resolutions.
@@ -18,33 +18,36 @@ public struct RequestLimiter: Sendable {
         }
     }
 
-    /// A request above the rate limit, which waits until it may take effect.
+    /// A resolution request that had to wait because its sender exceeded the rate limit.
     public struct Waiting: Hashable, Sendable {
         /// The client that sent the request, and the trackable of the request.
         public let sender: Sender
-        /// The payload of the message; empty when the client withdraws its request.
+        /// The payload of the request message, not decoded yet; empty when the client withdraws its request.
         public let payload: [UInt8]
     }
 
     private struct Entry: Sendable {
-        /// The time at which the sender may again make a full burst of requests at once.
+        /// The time from which the sender may again make ``RequestLimiter/burst`` requests at once, if it makes none
+        /// before.
         var restored: MonotonicTime
         var held: [UInt8]?
     }
 
-    /// The number of requests that one sender may make at once: 5.
+    /// The number of resolution requests that one sender may make at once before further ones must wait: 5.
     public static let burst = 5
-    /// The time after which a sender may make one more request: 200 ms, which is five requests a second.
+    /// The time that the rate limit requires for each resolution request of one sender in the long run: 200 ms, which
+    /// is five requests a second.
     static let interval: Duration = .milliseconds(200)
     /// The largest payload of a resolution request, in bytes: 1,024.
     public static let maximumBytes = 1024
 
     private let capacity: Int
     private var entries: [Sender: Entry] = [:]
-    /// The senders with a waiting request, each with the time at which its request takes effect.
+    /// The senders that have a resolution request above the rate limit, each with the time at which this request takes
+    /// effect.
     private var waiting = DeadlineQueue<Sender>()
-    /// The senders without a waiting request, each with the time at which it may again make a full burst of requests.
-    /// The limiter forgets a sender at that time.
+    /// The senders of which no resolution request waits, each with the time from which it may again make ``burst``
+    /// requests at once. After that time, the limiter forgets the sender.
     private var resting = DeadlineQueue<Sender>()
 
     /// Makes a rate limiter for resolution requests.
@@ -55,10 +58,12 @@ public struct RequestLimiter: Sendable {
         self.capacity = capacity
     }
 
-    /// The number of senders that the limiter remembers now.
+    /// The number of senders (one client for one trackable each) whose earlier resolution requests the rate limiter
+    /// remembers.
     public var count: Int { self.entries.count }
 
-    /// The time at which the next waiting request takes effect; `nil` when no request waits.
+    /// The time at which the next resolution request that waits may take effect. The caller calls ``takeDue(now:)``
+    /// then. `nil` when no request waits.
     public var nextDeadline: MonotonicTime? { self.waiting.next }
 
     /// Decides whether a resolution request that has arrived takes effect now or waits.
@@ -89,7 +94,8 @@ public struct RequestLimiter: Sendable {
         return true
     }
 
-    /// Removes and returns the waiting requests whose time has come. They take effect now.
+    /// Removes and returns the resolution requests that have waited long enough to comply with the rate limit. They
+    /// take effect now.
     public mutating func takeDue(now: MonotonicTime) -> [Waiting] {
         self.waiting.popExpired(now: now).compactMap { sender in
             guard let entry = self.entries[sender], let payload = entry.held else { return nil }
@@ -98,7 +104,8 @@ public struct RequestLimiter: Sendable {
         }
     }
 
-    /// Forgets all senders of requests for `trackable`, and discards their waiting requests.
+    /// Forgets all clients that sent resolution requests for `trackable`, and discards those requests of them that
+    /// wait.
     public mutating func forget(_ trackable: TrackableID) {
         for sender in self.entries.keys where sender.trackable == trackable {
             self.entries[sender] = nil

@@ -4,16 +4,17 @@ public struct ChangePause: Hashable, Sendable {
     /// The shortest time between two changes of a trackable's resolution: one second.
     public static let length: Duration = .seconds(1)
 
-    /// The end of the pause that began with the last change; `nil` before the first change.
+    /// The time at which the pause after the last change of the resolution ends, or has ended; `nil` before the first
+    /// change.
     public private(set) var end: MonotonicTime?
 
-    /// Makes a change pause that is not running, so that the first change of the resolution may take effect at once.
+    /// Makes a pause that is not running, so that the trackable's resolution may change at once.
     public init() {}
 
-    /// Begins a pause if none is running.
+    /// Begins a pause at `now` because the resolution is to change, unless a pause is running already.
     ///
-    /// - Returns: `true` when no pause was running, so that a change may take effect at `now`. `false` when the change
-    ///   has to wait until ``end``.
+    /// - Returns: `true` when a pause has begun, and the resolution may change now. `false` when a pause was running,
+    ///   so that the change has to wait until ``end``.
     public mutating func begin(now: MonotonicTime) -> Bool {
         if let end = self.end, now < end { return false }
         self.end = now.advanced(by: Self.length)
@@ -35,13 +36,14 @@ public struct ResolutionDamper: Hashable, Sendable {
     private var latest: Resolution
     private var pause = ChangePause()
 
-    /// Makes a damper whose trackable uses the given resolution. The first change takes effect at once.
+    /// Makes a damper for a trackable that uses the given resolution now. The first change of this resolution takes
+    /// effect at once.
     public init(_ resolution: Resolution) {
         self.current = resolution
         self.latest = resolution
     }
 
-    /// The time at which the waiting decision takes effect; `nil` when no decision waits.
+    /// The time at which the latest decided resolution takes effect after its wait; `nil` when it is in effect already.
     public var nextDeadline: MonotonicTime? { self.latest == self.current ? nil : self.pause.end }
 
     /// Takes a newly decided resolution. It takes effect at once if the last change was at least a second ago;
@@ -53,7 +55,7 @@ public struct ResolutionDamper: Hashable, Sendable {
         return self.timerFired(now: now)
     }
 
-    /// Puts the waiting decision into effect if the last change was at least a second ago.
+    /// Puts the latest decided resolution into effect if the last change of the resolution was at least a second ago.
     ///
     /// - Returns: The resolution that takes effect now; `nil` when the resolution does not change.
     public mutating func timerFired(now: MonotonicTime) -> Resolution? {

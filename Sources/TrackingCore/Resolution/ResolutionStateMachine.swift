@@ -4,11 +4,13 @@ public struct ResolutionStateMachine: Sendable {
     private let policy: any ResolutionPolicy
     private var present: Set<SubscriberID> = []
 
-    /// The conditions on which the last decision is based: battery, nearness, requests, subscribers and settings.
+    /// The present conditions of the trackable (battery, nearness, requests, subscribers and settings), from which
+    /// ``current`` was decided.
     public private(set) var conditions: TrackingConditions
     /// The latest decided resolution. It does not take effect at once: ``ResolutionDamper`` determines the time.
     public private(set) var current: Resolution
-    /// The resolution that would be decided under the same conditions without any subscriber's request.
+    /// The resolution that would be decided now if no subscriber requested a resolution, with all other conditions
+    /// unchanged.
     public private(set) var own: Resolution
 
     /// Makes a machine that decides the resolution of a trackable by this policy and these settings. The trackable has

@@ -1,9 +1,9 @@
 /// The identity of one subscriber: one run of one client program. A second run of the same program is another
 /// subscriber.
 public struct SubscriberID: Hashable, Sendable, CustomStringConvertible {
-    /// The id of the client program.
+    /// The client id of the subscriber.
     public let client: ClientID
-    /// The id of the run of the client program.
+    /// The session id of the subscriber, which names the present run of its program.
     public let session: SessionID
 
     /// Makes the identity of one run (`session`) of a client program (`client`).

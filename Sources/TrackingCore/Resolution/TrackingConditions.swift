@@ -41,10 +41,12 @@ public struct TrackingConditions: Equatable, Sendable {
     /// `true` while at least one subscriber is present, with or without a request.
     public var isWatched: Bool { self.subscribers > 0 }
 
-    /// The floor that applies to requests: the one of the trackable's constraints or, without that, the publisher's.
+    /// The finest resolution that subscribers' requests can reach: the floor in the trackable's constraints or, without
+    /// one, the publisher's floor. `nil` for no floor.
     public var effectiveFloor: Resolution? { self.constraints?.floor ?? self.floor }
 
-    /// The ceiling that applies to requests: the one of the trackable's constraints or, without that, the publisher's.
+    /// The coarsest resolution that subscribers' requests can reach: the ceiling in the trackable's constraints or,
+    /// without one, the publisher's ceiling. `nil` for no ceiling.
     public var effectiveCeiling: Resolution? { self.constraints?.ceiling ?? self.ceiling }
 
     /// Returns a request limited to the range between ``effectiveCeiling`` and ``effectiveFloor``. Accuracy, interval
@@ -54,7 +56,7 @@ public struct TrackingConditions: Equatable, Sendable {
         return self.effectiveFloor.map(limited.coarser(of:)) ?? limited
     }
 
-    /// A copy of the conditions without the subscribers' resolution requests.
+    /// A copy of the trackable's conditions without the resolution requests of its subscribers.
     var withoutRequests: TrackingConditions {
         var conditions = self
         conditions.requests = RequestBook()

@@ -6,7 +6,7 @@
 public struct RuleBook: Sendable {
     /// An event that a rule produced.
     public struct Finding: Hashable, Sendable {
-        /// The trackable of the event.
+        /// The trackable about which the rule produced the event.
         public var trackable: TrackableID
         /// The name of the rule that produced the event.
         public var rule: String
@@ -23,14 +23,14 @@ public struct RuleBook: Sendable {
 
     /// The state of one rule for one trackable, in the form in which the caller saves it.
     public struct Entry: Hashable, Sendable {
-        /// The trackable to which the state belongs.
+        /// The trackable for which the rule has this state.
         public var trackable: TrackableID
-        /// The name of the rule to which the state belongs.
+        /// The name of the rule that has this state.
         public var rule: String
-        /// The state, which contains the rule's last observation of the trackable.
+        /// The rule's last observation of the trackable, with its time, and whether the event was produced.
         public var state: RuleState
 
-        /// Creates the entry of a saved state from the trackable, the name of the rule and the state.
+        /// Creates the form in which the caller saves the state of the rule with this name for the trackable.
         public init(trackable: TrackableID, rule: String, state: RuleState) {
             self.trackable = trackable
             self.rule = rule
@@ -44,15 +44,16 @@ public struct RuleBook: Sendable {
 
     private var rules: [Rule]
     private let maximumTrackables: Int
-    /// The number of known trackables above which idle ones are removed. It is normally `maximumTrackables`. It is
-    /// higher after a removal that could not remove enough trackables.
+    /// The number of known trackables above which those without a message for the longest time are removed. It is
+    /// normally `maximumTrackables`. It is higher after a removal that could not remove enough trackables.
     private var limit: Int
     private var states: [TrackableID: [String: RuleState]] = [:]
     private var known: [TrackableID: Known] = [:]
     private var changed: Set<TrackableID> = []
     private var deadlines = MinHeap<Deadline>()
-    /// The pairs of a rule and a trackable that have an entry in ``deadlines``. If a deadline moves to a later time,
-    /// its entry stays in place. When the entry's time comes, the new deadline is entered.
+    /// The pairs of a rule and a trackable that have an entry in `deadlines`, the times at which a rule may produce an
+    /// event without a message. If such a time moves later, its entry stays. When the old time comes, an entry with the
+    /// new time replaces it.
     private var expected: Set<Key> = []
 
     /// The keys of saved states that are no longer valid. The caller must delete these states from its storage.
@@ -60,9 +61,9 @@ public struct RuleBook: Sendable {
 
     /// The key of a saved state: one rule and one trackable.
     public struct Key: Hashable, Sendable {
-        /// The trackable to which the state belongs.
+        /// The trackable of the saved state that this key identifies.
         public var trackable: TrackableID
-        /// The name of the rule to which the state belongs.
+        /// The name of the rule whose saved state this key identifies.
         public var rule: String
 
         /// Creates the key of the saved state that one rule has for one trackable.
@@ -85,7 +86,8 @@ public struct RuleBook: Sendable {
         /// The newest position of the trackable that may be shown as current, even if the position arrived late; `nil`
         /// for none.
         var last: Location?
-        /// `true` once a message with a position of the trackable was received.
+        /// `true` once a message with a position of the trackable was received; `false` again after its positions were
+        /// forgotten.
         var isLocated = false
         /// `true` while the publisher reports the trackable near its destination; `nil` while unknown.
         var isNear: Bool?
@@ -163,8 +165,8 @@ public struct RuleBook: Sendable {
     /// then. `nil` when there is no such time or no connection to the broker.
     public var nextDeadline: UnixTime? { self.disconnectedSince == nil ? self.deadlines.min?.time : nil }
 
-    /// Returns the states of all rules for each trackable that has a changed state since the last call. The caller
-    /// saves these states.
+    /// Returns the states that the caller must save. These are the states of all rules for each trackable for which the
+    /// state of any rule has changed since the last call.
     public mutating func takeChanges() -> [Entry] {
         defer { self.changed = [] }
         return self.changed.flatMap { id in
@@ -300,7 +302,8 @@ public struct RuleBook: Sendable {
         self.limit = max(self.maximumTrackables, self.known.count + self.maximumTrackables / 8)
     }
 
-    /// Returns `true` when a rule waits for a time to pass for this trackable, and would then produce an event.
+    /// Returns `true` when a rule about silence or about a stay in a fence would produce an event for this trackable
+    /// later, without a further message.
     private func isPending(_ id: TrackableID) -> Bool {
         guard let states = self.states[id] else { return false }
         return self.rules.contains { states[$0.name]?.deadline($0.condition) != nil }

@@ -5,9 +5,9 @@ public struct RuleState: Hashable, Sendable {
     /// battery or near its destination, otherwise `false`. For a rule about silence, it is `false`. `nil` before the
     /// first observation.
     public private(set) var holds: Bool?
-    /// The time from which the present value of ``holds`` is measured: its last change or, for a rule about silence,
-    /// the last message. Time without a connection to the broker is left out for silence and for stays in a fence.
-    /// `nil` before the first observation.
+    /// The time since which ``holds`` has its present value or, for a rule about silence, the time of the last message.
+    /// For silence and for stays in a fence, it is moved later so that time without a connection to the broker does not
+    /// count. `nil` before the first observation.
     public private(set) var since: UnixTime?
     /// `true` when a rule about silence or about a stay in a fence has produced its event since its condition last
     /// changed. Rules of other kinds leave the value `false`.
@@ -92,8 +92,8 @@ public struct RuleState: Hashable, Sendable {
         return false
     }
 
-    /// Begins the measurement of silence anew at `now`, because a message was received. The age of the position in the
-    /// message does not matter.
+    /// Handles for a rule about silence that a message of the trackable was received at `now`. The trackable counts as
+    /// silent only after a new full time without a message. The age of the position in the message does not matter.
     mutating func received(at now: UnixTime) { self = RuleState(holds: false, since: now, isReported: false) }
 
     /// Excludes the time from `start` to `end`, when no message could be received, from the measured time. A stay in a
@@ -123,7 +123,8 @@ public struct RuleState: Hashable, Sendable {
         }
     }
 
-    /// Stores that the rule produced its event because the waiting time has passed.
+    /// Stores that a rule about silence or about a stay in a fence has produced its event, because its time has passed
+    /// without a further message. So the event is not produced twice.
     mutating func deadlinePassed() { self.isReported = true }
 
     /// The share of the speed limit at or below which speeding ends: 0.9. A speed that varies slightly around the limit
@@ -140,10 +141,11 @@ public struct RuleState: Hashable, Sendable {
         return fence.distance(from: fix.coordinate).value <= fence.margin.value + accuracy
     }
 
-    /// Stores whether the condition is met now.
+    /// Stores in ``holds`` if the condition of the rule is met, and since when. Changes nothing when the new value is
+    /// `nil` (unknown).
     ///
-    /// - Returns: The new value when it differs from the previous one. `nil` when nothing changed, and for the first
-    ///   observation.
+    /// - Returns: The new value of ``holds`` when it differs from the previous one. `nil` when nothing changed, and for
+    ///   the first observation.
     private mutating func observe(_ holds: Bool?, _ time: UnixTime) -> Bool? {
         guard let holds, holds != self.holds else { return nil }
         let isFirst = self.holds == nil
@@ -151,18 +153,20 @@ public struct RuleState: Hashable, Sendable {
         return isFirst ? nil : holds
     }
 
-    /// Stores whether the condition about speed or battery is met now. For these conditions, the first observation can
-    /// produce an event too.
+    /// Stores in ``holds`` if the condition of a rule about speed or battery is met. For these rules, the first
+    /// observation can produce an event too.
     ///
-    /// - Returns: `true` when the condition begins to be met.
+    /// - Returns: `true` when the condition is met now and was not met before.
     private mutating func began(_ holds: Bool, _ time: UnixTime) -> Bool {
         let isFirst = self.holds == nil
         return self.observe(holds, time) == true || (isFirst && holds)
     }
 
-    /// Stores that the event was produced, if the condition has been met for at least `time`.
+    /// Stores that a rule about a stay in a fence produced its event, if the trackable has been inside for at least
+    /// `time`.
     ///
-    /// - Returns: `true` when the condition has been met for that time and its event was not produced before.
+    /// - Returns: `true` when the rule produces the event now. `false` when the stay was too short or the event was
+    ///   already produced.
     private mutating func lasted(_ time: Duration, at now: UnixTime) -> Bool {
         guard self.holds == true, !self.isReported, let since = self.since, since.advanced(by: time) <= now else {
             return false

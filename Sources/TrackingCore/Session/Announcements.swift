@@ -11,12 +11,12 @@ struct Announcements: Sendable {
     private var timers = DeadlineQueue<TrackableID>()
     private var nextMoment: MonotonicTime?
 
-    /// The time of the earliest scheduled announcement; `nil` if none is scheduled.
+    /// The time at which the client next repeats its announcement on a trackable; `nil` if no repetition is scheduled.
     var nextDeadline: MonotonicTime? { self.timers.next }
 
-    /// Schedules the repetition of the client's announcement on a trackable. The time is that of the announcements
-    /// scheduled last, if it is still to come, and otherwise a random time within ``longestWait``. An announcement that
-    /// is already scheduled keeps its time.
+    /// Schedules that the client repeats its announcement on a trackable. If the time chosen for the last scheduled
+    /// repetition is still to come, this repetition gets the same time, otherwise a random one within ``longestWait``.
+    /// A repetition that is already scheduled for the trackable keeps its time.
     mutating func schedule(
         _ trackable: TrackableID, now: MonotonicTime, using generator: inout some RandomNumberGenerator
     ) {
@@ -27,12 +27,13 @@ struct Announcements: Sendable {
         self.timers.set(trackable, deadline: next)
     }
 
-    /// Cancels the scheduled announcement on one trackable.
+    /// Cancels the scheduled repetition of the client's announcement on one trackable.
     mutating func cancel(_ trackable: TrackableID) { self.timers.remove(trackable) }
 
-    /// Cancels all scheduled announcements.
+    /// Cancels the scheduled repetitions of the client's announcements on all trackables.
     mutating func cancelAll() { self.timers = DeadlineQueue() }
 
-    /// Removes the scheduled announcements whose time has come. Returns their trackables, the earliest first.
+    /// Removes the scheduled repetitions whose time has come. Returns the trackables on which the client must repeat
+    /// its announcement now, the earliest first.
     mutating func popDue(now: MonotonicTime) -> [TrackableID] { self.timers.popExpired(now: now) }
 }

@@ -9,7 +9,7 @@
 /// backoff.next()  // 2 s
 /// ```
 public struct Backoff: Hashable, Sendable {
-    /// The wait after the first failure.
+    /// The wait between the first failed attempt and the next attempt.
     public var first: Duration
     /// The longest wait between two attempts. A call of ``next(atMost:using:)`` or ``wait(after:atMost:)`` can replace
     /// this limit by its own.
@@ -72,6 +72,7 @@ public struct Backoff: Hashable, Sendable {
             * Double.random(in: (1 - self.jitter)...1, using: &generator)
     }
 
-    /// Sets the number of failures to zero after a success. The next wait is the first one again.
+    /// Sets the number of failed attempts in a row to zero, because an attempt succeeded. The wait after the next
+    /// failure is then ``first`` again.
     public mutating func reset() { self.failures = 0 }
 }

@@ -2,8 +2,8 @@
 /// reference. The value itself is copied when one of two copies is changed. The wrapper therefore has value semantics.
 @propertyWrapper
 public struct Boxed<Value: Sendable>: Sendable {
-    /// The heap storage of the value. `@unchecked Sendable` is safe, because the value changes only while there is a
-    /// single reference to it.
+    /// The object on the heap that contains the wrapped value. `@unchecked Sendable` is safe, because the value changes
+    /// only while there is a single reference to the object.
     @usableFromInline
     final class Box: @unchecked Sendable {
         @usableFromInline var value: Value
@@ -14,11 +14,12 @@ public struct Boxed<Value: Sendable>: Sendable {
 
     @usableFromInline var box: Box
 
-    /// Makes a wrapper that stores the given value on the heap.
+    /// Makes a property wrapper that stores the given value in an object on the heap.
     @inlinable
     public init(wrappedValue: Value) { self.box = Box(wrappedValue) }
 
-    /// The value that the wrapper stores on the heap.
+    /// The wrapped value, which is stored on the heap. A change copies the value first if another copy of the wrapper
+    /// shares it.
     @inlinable
     public var wrappedValue: Value {
         _read { yield self.box.value }

@@ -4,13 +4,14 @@ package struct BrokerDropCounter: Hashable, Sendable {
     /// The topic on which the broker Mosquitto publishes the number of messages that it has dropped since its start.
     package static let topic = "$SYS/broker/publish/messages/dropped"
 
-    /// The last total that the broker published on this connection; `nil` before the first one.
+    /// The number of dropped messages that the broker published last on this connection; `nil` before the first one.
     private var last: Int?
 
-    /// Makes a counter that has received no total of the broker.
+    /// Makes a counter to which the broker has reported no total of dropped messages yet.
     package init() {}
 
-    /// Forgets the last total at the start of a connection, because a restarted broker counts from zero again.
+    /// Forgets the last number of dropped messages at the start of a connection, because a restarted broker counts from
+    /// zero again.
     package mutating func connected() { self.last = nil }
 
     /// Reads a total of dropped messages that the broker published. A payload that is not a whole number of at least 0

@@ -4,8 +4,8 @@
 /// The caller reports each event by a method. The method returns the actions that the caller must perform, in order.
 /// The caller also calls ``timerFired(now:)`` at ``nextDeadline``; a call before that time has no effect.
 public struct ConnectionStateMachine: Sendable {
-    /// An action that the caller of the state machine must perform: on the connection, or towards the user of the
-    /// connection.
+    /// An action that the caller of the state machine must perform: on the network connection to the broker, or towards
+    /// the publisher, subscriber or recorder that uses it.
     public enum Action: Hashable, Sendable {
         /// Open a new connection and send CONNECT. The caller then reports the result with
         /// ``ConnectionStateMachine/accepted(sessionPresent:now:)`` or
@@ -45,7 +45,7 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// The way in which an attempt to connect failed.
+    /// The kind of failure of an attempt to connect to the broker: unreachable, closed without an answer, or refused.
     public enum Failure: Hashable, Sendable {
         /// No usable connection was made: the broker's name or network is unknown, no program listens at the address,
         /// TLS failed, the broker's answer was no valid packet, or the broker did not answer within
@@ -81,7 +81,7 @@ public struct ConnectionStateMachine: Sendable {
         case closing(since: MonotonicTime, until: MonotonicTime)
         /// The client is sending DISCONNECT. Can transition to: `ended`.
         case leaving(since: MonotonicTime, until: MonotonicTime)
-        /// The connection ended for good. Final.
+        /// The client has ended its connection and makes no further attempt to connect. Final.
         case ended
     }
 
@@ -97,8 +97,8 @@ public struct ConnectionStateMachine: Sendable {
     /// The growing waits between attempts to connect. They begin with the shortest one again after a connection that
     /// lasted ``Configuration/settlesAfter``.
     var backoff: Backoff
-    /// The number of broker addresses that were tried without success since the last wait or the last accepted
-    /// connection.
+    /// The number of broker addresses to which the client could not connect, since the last wait or the last accepted
+    /// connection. When all addresses have failed, the client waits before it tries them again.
     var triedInRound = 0
     /// The number of connections in a row that were lost within ``Configuration/settlesAfter`` and may be the work of a
     /// second program with the same client id.
@@ -116,7 +116,8 @@ public struct ConnectionStateMachine: Sendable {
         self.generator = SplitMix64(seed: seed)
     }
 
-    /// The time at which the caller must call ``timerFired(now:)``; `nil` when the state machine waits for no time.
+    /// The time at which the caller must call ``timerFired(now:)``: the end of a wait, or of the time limit of an
+    /// attempt, of the broker's answer or of a close. `nil` when none of these is running.
     public var nextDeadline: MonotonicTime? {
         switch self.state {
         case .idle, .ended: nil
@@ -154,7 +155,8 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// Handles that the broker accepted the connection. If the attempt was given up before, the call has no effect.
+    /// Handles that the broker accepted the connection. The call has no effect when the attempt to connect is over
+    /// already, for example because its time limit has passed or the user of the connection asked to close it.
     ///
     /// - Parameters:
     ///   - sessionPresent: `true` when the broker kept the client's session and its subscriptions.
@@ -260,8 +262,8 @@ public struct ConnectionStateMachine: Sendable {
         return [self.connect(now: now)]
     }
 
-    /// Handles that the broker has answered all requests. If the user asked to close the connection, the DISCONNECT is
-    /// sent now.
+    /// Handles that the broker has answered every PUBLISH and SUBSCRIBE that the client sent. If the user of the
+    /// connection asked to close it, the client now sends DISCONNECT. Otherwise the call has no effect.
     public mutating func drained(now: MonotonicTime) -> [Action] {
         switch self.state {
         case .closing(let since, _): return self.leave(since: since, now: now)
@@ -269,7 +271,7 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// Handles that the DISCONNECT was sent and the connection was closed.
+    /// Handles that the DISCONNECT was sent and the network connection was closed. The client then ends for good.
     public mutating func goodbyeSent(now: MonotonicTime) -> [Action] {
         switch self.state {
         case .leaving(let since, _): return self.end(nil, since: since, now: now)
