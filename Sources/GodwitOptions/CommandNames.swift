@@ -1,6 +1,6 @@
 public import ArgumentParser
 
-/// The check of the words on the command line that name a command.
+/// Checks that the words on the command line which should name a command do so, and suggests similar names.
 public enum CommandNames {
     /// Checks that the first words of the command line name a command.
     ///

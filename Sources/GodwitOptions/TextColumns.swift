@@ -12,7 +12,8 @@ extension Character {
         return isPicture || Self.wide.contains { $0.contains(first.value) } ? 2 : 1
     }
 
-    /// The ranges of wide and full-width characters (Unicode Standard Annex 11), which take two columns.
+    /// The ranges of Unicode code points of wide and full-width characters (Unicode Standard Annex 11), which take two
+    /// columns of a terminal.
     private static let wide: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x4DBF, 0x4E00...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3,
         0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F,

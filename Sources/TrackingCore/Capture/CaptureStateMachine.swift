@@ -152,7 +152,7 @@ public struct CaptureStateMachine: Hashable, Sendable {
         return Outcome(verdict: .filtered(verdict), shown: shown, point: point, happenings: happenings)
     }
 
-    /// Begins a pause of recording if ``nextDeadline`` has passed. The caller calls this function at that time.
+    /// Begins a pause of recording if ``nextDeadline`` has passed. The caller must call this function at that time.
     ///
     /// - Returns: The events to publish: the begin of the pause, or none.
     public mutating func timerFired(now: MonotonicTime) -> [Happening] {

@@ -8,8 +8,8 @@ package struct GPXReader: RecordingDecoder {
     package private(set) var failure: TrackingError?
     private var scanner = XMLScanner()
     private var point: Point?
-    /// The text read so far of the current XML element; `nil` outside of track points, and when the text is longer than
-    /// ``maximumText``.
+    /// The text read so far of the current XML element in a track point; `nil` outside of track points, and when the
+    /// text is longer than ``maximumText``.
     private var text: String?
     private var count = 0
     /// The number of waypoints and route points that were skipped.

@@ -10,7 +10,7 @@ public struct StreamCoverage: Hashable, Sendable {
         /// The record was erased from the history for good, or its time lies in a period that was erased. A copy that
         /// arrives again is not accepted.
         case erased = 0
-        /// The record is stored in the history.
+        /// The record with this number is stored in the history.
         case stored = 1
         /// The record was received, but the history could not accept it. The record was quarantined: set aside with the
         /// reason.

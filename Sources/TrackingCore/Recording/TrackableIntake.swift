@@ -9,8 +9,8 @@ struct TrackableIntake {
     private let hadTail: Bool
     private var points: [PointRow] = []
     private var changed: Set<StreamID> = []
-    /// The change in the number of ranges of known record numbers, over all streams of the trackable. The value is
-    /// negative when ranges merged.
+    /// The change that a batch causes in the number of ranges of known record numbers, over all streams of the
+    /// trackable. The value is negative when ranges merged.
     private(set) var newRanges = 0
     /// `true` while every new point of the batch directly followed the point before it: in the same stream, with the
     /// next number and a later time. It becomes `false` with any other point, and with one that begins another

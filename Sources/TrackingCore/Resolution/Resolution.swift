@@ -60,7 +60,8 @@ public struct Resolution: Hashable, Sendable {
         self.minimumDisplacement = displacement
     }
 
-    /// The default resolution of a publisher: a position every 30 s, whether the trackable moves or not.
+    /// The default resolution of a publisher: balanced accuracy, and a position every 30 s, whether the trackable moves
+    /// or not.
     public static let standard = Resolution(unchecked: .balanced, milliseconds: 30_000, displacement: 0)
 
     /// The default floor, the finest resolution that a subscriber's request can reach: accuracy `maximum`, a position
@@ -72,8 +73,8 @@ public struct Resolution: Hashable, Sendable {
     public static let standardCeiling = Resolution(unchecked: .minimum, milliseconds: 600_000, displacement: 1000)
 
     /// Returns the finest combination of two resolutions: the higher accuracy, the shorter interval and the shorter
-    /// displacement of the two. The members may come from different resolutions. The finer combination of a request and
-    /// a ceiling is the limited request.
+    /// displacement of the two. The members may come from different resolutions. For a request and a ceiling, the
+    /// result is the request limited by the ceiling.
     public func finer(of other: Resolution) -> Resolution {
         Resolution(
             unchecked: max(self.accuracy, other.accuracy),
@@ -82,7 +83,7 @@ public struct Resolution: Hashable, Sendable {
     }
 
     /// Returns the coarsest combination of two resolutions: the lower accuracy, the longer interval and the longer
-    /// displacement of the two. The coarser combination of a request and a floor is the limited request.
+    /// displacement of the two. For a request and a floor, the result is the request limited by the floor.
     public func coarser(of other: Resolution) -> Resolution {
         Resolution(
             unchecked: min(self.accuracy, other.accuracy),

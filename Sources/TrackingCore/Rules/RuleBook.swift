@@ -14,8 +14,8 @@ public struct RuleBook: Sendable {
         public var kind: TrackingEvent.Kind
         /// The fields of the event's detail, among them the name of the rule.
         public var detail: [String: JSONValue]
-        /// The time of the event: that of the position that caused it, the end of a waiting time, or the arrival of the
-        /// publisher's report.
+        /// The time of the event: the time of the position that caused it, the time at which a stay or a silence was
+        /// long enough, or the arrival of the publisher's report about nearness.
         public var time: UnixTime
         /// The last known position of the trackable at the event; `nil` when none is known.
         public var location: Location?

@@ -113,7 +113,8 @@ public struct RuleState: Hashable, Sendable {
     /// - Returns: `true` when the rule produces an event, because the trackable came near.
     mutating func came(near isNear: Bool, at time: UnixTime) -> Bool { self.observe(isNear, time) == true }
 
-    /// Returns the time at which the rule produces an event if no further message arrives; `nil` when it produces none.
+    /// Returns the time at which the rule produces an event for the trackable if no further message of the trackable
+    /// arrives; `nil` when it produces none.
     func deadline(_ condition: Rule.Condition) -> UnixTime? {
         guard !self.isReported, let since = self.since else { return nil }
         switch condition {
