@@ -16,8 +16,8 @@ struct SpoolDamage: Error {
 final class SpoolFile {
     let connection: DatabaseQueue
     var book = SpoolBook()
-    /// The maximum number of marks that are stored for one trackable. Once it is exceeded by one percent, the oldest
-    /// marks are deleted.
+    /// The maximum number of marks that the log stores for one trackable. By its mark, the log recognizes a repetition
+    /// of an ingested record. Once the maximum is exceeded by one percent, the oldest marks are deleted.
     var markLimit = RecordMark.maximumCount
     /// The lock that keeps other programs from this log. It is held as long as this object exists.
     var lock: SpoolLock?
@@ -109,8 +109,9 @@ final class SpoolFile {
         return true
     }
 
-    /// Returns `true` if there is room for `growth` bytes and, besides, for the later removal of records. This is so
-    /// if the reserve file exists or can be made, or if the log's file has enough unused pages.
+    /// Returns `true` if the disk has room for `growth` more bytes in the log and, besides, for a later removal of
+    /// records, which takes room itself. The room exists if the reserve file exists or can be made now, or if the log's
+    /// file has enough unused pages.
     private func hasRoom(for growth: Int, _ db: Database) throws -> Bool {
         if self.reserve.hold() { return true }
         let free = try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
@@ -268,8 +269,8 @@ extension SpoolFile {
         if let tally { self.book.take(tally) }
     }
 
-    /// Reads the values that the publisher stored in the log, by name, and returns them. Also sets the number of
-    /// dropped records, and the version that the next stored value gets.
+    /// Reads the values that the publisher stored in the log, and returns them by name. From the same rows, also sets
+    /// the index's number of dropped records, and the version number that the next stored value gets.
     func loadState() throws -> [String: [UInt8]] {
         try self.use { db in
             let statement = try DirectStatement("SELECT name, value, version, checksum FROM state", in: db)
@@ -306,10 +307,10 @@ private struct StreamTally {
         self.floor = Int64(clamping: stream.floor)
     }
 
-    /// Counts the next row of the log's index.
+    /// Adds the stream's next record row in the log's index to the counts.
     ///
-    /// - Returns: `false` if the row cannot follow the previous one, or its size is impossible, so that the index must
-    ///   be damaged.
+    /// - Returns: `false` if the row's number is not higher than that of the previous row, or if its number or size is
+    ///   impossible. The index is then damaged.
     mutating func add(_ seq: Int64, size: Int64) -> Bool {
         guard seq > self.last, seq < Int64.max, (0..<1 << 32).contains(size), self.bytes < 1 << 50 else { return false }
         self.last = seq

@@ -13,7 +13,8 @@ struct SpoolJobs: Sendable {
         }
 
         var kind: Kind
-        /// Performs the job. Returns a closure that resumes the caller, to be called once the transaction is committed.
+        /// Performs the job on the log's thread. Returns a closure that resumes the task which made the call. The log's
+        /// thread calls the closure once the job's transaction is committed.
         var run: @Sendable (inout SpoolFile?) throws -> @Sendable () -> Void
         var fail: @Sendable (SpoolFile?, TrackingError) -> Void
     }
@@ -27,17 +28,18 @@ struct SpoolJobs: Sendable {
     private var jobs: [Job] = []
     private var isWorking = false
 
-    /// Adds a job.
+    /// Adds a job to the end of the queue of the log's thread.
     ///
-    /// - Returns: `true` if the log's thread performs no jobs now, so that the caller must start it.
+    /// - Returns: `true` if the log's thread is not working now, so that this method's caller must start it.
     mutating func add(_ job: Job) -> Bool {
         self.jobs.append(job)
         defer { self.isWorking = true }
         return !self.isWorking
     }
 
-    /// Returns the next jobs, to be performed together in one transaction, and removes them. Returns none if no job
-    /// waits: the log's thread then stops until a job is added.
+    /// Removes the next jobs from the queue and returns them. Several writing jobs are returned together, to be
+    /// performed in one transaction. A job that opens, closes or reads is returned alone. Returns none if the queue is
+    /// empty: the log's thread then stops until a job is added.
     mutating func takeNext() -> [Job] {
         let count = self.together
         self.isWorking = count > 0
@@ -45,7 +47,8 @@ struct SpoolJobs: Sendable {
         return Array(self.jobs.prefix(count))
     }
 
-    /// The number of jobs at the head of the queue that are performed together in one transaction.
+    /// The number of jobs at the head of the queue that are performed together: 1 if the first job opens, closes or
+    /// reads, otherwise the writing jobs that fit into one transaction. 0 for an empty queue.
     private var together: Int {
         var (records, bytes) = (0, 0)
         for (place, job) in self.jobs.enumerated() {

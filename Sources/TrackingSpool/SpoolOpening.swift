@@ -60,7 +60,8 @@ struct SpoolOpening {
         return file
     }
 
-    /// A description of damage that is known before the file is opened; `nil` if none is known.
+    /// A description of damage to the log that is known before its file is opened. The file that requests a salvage
+    /// exists, or the write-ahead log is damaged or belongs to an empty file. `nil` if no damage is known.
     private var knownDamage: String? {
         if FileManager.default.fileExists(atPath: self.wish) { return "parts of it could not be read" }
         return self.damageAhead
@@ -132,8 +133,9 @@ struct SpoolOpening {
         for name in [self.draft, self.draft + ".reserve"] { try? self.remove(name) }
     }
 
-    /// Opens the damaged log for use until the next opening. Returns `nil` if it cannot be opened, or if new records
-    /// could overwrite something that can still be salvaged.
+    /// Opens the damaged log without salvaging it, because no new log could be made. The salvage is tried again when
+    /// the log is opened the next time. Returns `nil` if the log cannot be opened, or if new records could overwrite
+    /// something that can still be salvaged.
     private func openAsItIs() -> SpoolFile? {
         guard self.exists(self.path), self.damageAhead == nil else { return nil }
         let file = try? SpoolFile(path: self.path, isOrderly: false, checkedSize: .max, isDamaged: true)

@@ -6,8 +6,8 @@ import TrackingSQLite
 struct SpoolSalvager {
     private static let recordsTogether = 2000
 
-    /// The ids of the streams that were found, by the number that names a stream in the rows of its records. Two
-    /// streams may have had the same number.
+    /// The ids of the streams that the first pass found in the damaged log, by the number that names a stream in the
+    /// rows of its records. A number can have several ids, because two streams may have had the same number.
     private var streams: [Int64: [StreamID]] = [:]
     private var known: [StreamID: SpoolBook.Stream] = [:]
     private var values: [String: StoredValue] = [:]
@@ -74,8 +74,8 @@ struct SpoolSalvager {
         }
     }
 
-    /// Handles a row of the damaged log in the second of three passes: copies the records of the collected streams, and
-    /// the quarantined records.
+    /// Handles a row of the damaged log in the second of three passes. Copies a record if the first pass found its
+    /// stream, and copies a quarantined record. Ignores other rows.
     private mutating func take(_ row: LogRow, _ file: SpoolFile) throws {
         switch row {
         case .stream, .value, .mark: return

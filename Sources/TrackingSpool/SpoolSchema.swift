@@ -133,7 +133,7 @@ struct StoredMark: Hashable {
     /// record's content. See ``RecordMark``.
     var key: [UInt8]
     var name: RecordName
-    /// The time at which the mark was added to the log, in whole seconds of Unix time.
+    /// The time at which the log stored this mark of an ingested record, in whole seconds of Unix time.
     var added: Int64
 
     var checksum: Int64 {

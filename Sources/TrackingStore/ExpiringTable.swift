@@ -26,7 +26,8 @@ enum ExpiringTable: String, CaseIterable {
         "FROM \(self.rawValue) WHERE trackable = \(trackable) AND \(self.time) <= \(time)"
     }
 
-    /// Returns the SQL condition that at least one of the tables has a row of the trackable with a time up to `time`.
+    /// Returns an SQL condition that is true if at least one of the tables of points, trips, events and states has a
+    /// row of the trackable with a time up to `time`.
     static func hasRows(of trackable: String, through time: String) -> String {
         let each = self.allCases.map { "EXISTS (SELECT 1 \($0.rows(of: trackable, through: time)))" }
         return "(\(each.joined(separator: " OR ")))"

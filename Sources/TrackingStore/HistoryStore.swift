@@ -5,9 +5,10 @@ public import TrackingCore
 /// A store has each record once, even if it is received twice, late or out of order. Calls take effect in the order in
 /// which they return. A call that throws an error has no effect. Any number of tasks may call a store concurrently.
 public protocol HistoryStore: Sendable {
-    /// Stores a batch in one commit. It is durable on return.
+    /// Stores a batch of records in one commit. Once the call has returned, the records survive a power cut.
     ///
-    /// - Returns: The acknowledgement of each trackable in the batch, and the number of new records.
+    /// - Returns: The acknowledgement of each trackable in the batch, and the counts of new, repeated and rejected
+    ///   records.
     /// - Throws: `storeFailed` when the database is full or cannot be reached, and `storeBusy` when another program
     ///   writes to it; in both cases the same batch can be stored later. `storeRefused` when the database rejects the
     ///   content of a record.
@@ -145,7 +146,7 @@ extension HistoryStore {
         } while after != nil
     }
 
-    /// Returns all trips of a trackable that were under way in `times`, by their start.
+    /// Returns all trips of a trackable that were under way at a time in `times`, ordered by their start.
     ///
     /// - Throws: `storeFailed`.
     public func allTrips(
@@ -159,7 +160,7 @@ extension HistoryStore {
         }
     }
 
-    /// Returns all events of a trackable in `times`, by time.
+    /// Returns all events of a trackable whose times are in `times`, ordered by time.
     ///
     /// - Throws: `storeFailed`.
     public func allEvents(
@@ -173,7 +174,7 @@ extension HistoryStore {
         }
     }
 
-    /// Returns all trackables, by id.
+    /// Returns the ids of all trackables in the history, in the order of the ids.
     ///
     /// - Throws: `storeFailed`.
     public func allTrackables() async throws(TrackingError) -> [TrackableID] {

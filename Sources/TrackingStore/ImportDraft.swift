@@ -55,10 +55,11 @@ package struct ImportDraft: Sendable {
         return spans.map { TimeSpan(from: UnixTime($0.first - Self.margin), to: UnixTime($0.last + Self.margin)) }
     }
 
-    /// Notes points that the history contains, so that they are not imported again.
+    /// Handles points that were read from the history. A point to import with the same time and place as one of them
+    /// counts as stored, and is not imported again.
     ///
-    /// A stored point with neither a stream nor a correct clock does not count as found. The point is imported again,
-    /// and the store then corrects the fault of its clock.
+    /// A stored point with neither a stream nor a correct clock is ignored here. The point to import is then imported,
+    /// and the store corrects the fault of its clock.
     package mutating func found(_ points: [StoredPoint]) {
         for point in points where point.location.stream != nil || !point.hasClockFault {
             let key = Key(point.location)

@@ -6,10 +6,11 @@ public import TrackingCore
 /// long as no point was left out, each read requests twice as many points as the last one, at most 1,000.
 public struct LeftOutPoints: Sendable {
     private let store: any HistoryStore
-    /// The query without its box; `nil` if the query has no box, so that it leaves nothing out.
+    /// The query without its box, by which the check reads the trackable's points inside and outside of the box. `nil`
+    /// if the original query has no box: then no point was left out, and nothing is read.
     private let query: PointQuery?
-    /// The times of the trackable's next points, inside or outside of the box, that the last read from the history
-    /// returned and that are not passed yet.
+    /// The times of points that the last read from the history returned, without those up to the time that the last
+    /// call of the check named. The points are those of the trackable, inside and outside of the query's box.
     private var times: ArraySlice<UnixTime> = []
     /// The number of points that the next read from the history requests. It doubles with each read, and is 1 again
     /// after a point was left out.
@@ -17,7 +18,8 @@ public struct LeftOutPoints: Sendable {
 
     private static let maximumLimit = 1000
 
-    /// Creates a check for the results of a query: it finds out if the query's box left out points between the results.
+    /// Creates a check of a query's results. The check finds out if the query's box left out points between two of the
+    /// results. If the query has no box, the check finds none and reads nothing.
     public init(_ query: PointQuery, in store: any HistoryStore) {
         self.store = store
         var everywhere = query

@@ -20,7 +20,8 @@ struct PageDraft {
 
     mutating func append(_ entry: Entry) { self.entries.append(entry) }
 
-    /// The finished page. Points of the same time are ordered by the names of their streams.
+    /// The page with the points that were added so far, and the point after which the next page begins. The points are
+    /// ordered by time, then by the names of their streams, then by `seq`.
     var page: PointPage {
         let sorted = self.entries.sorted { left, right in
             guard left.name.time == right.name.time else { return left.name.time < right.name.time }
@@ -46,7 +47,7 @@ struct RunSpan {
     private var covered: (from: Double, to: Double)?
     private var count = 0
 
-    /// Makes an empty time span, to which runs of points are added. The span never begins before `from`, in seconds of
+    /// Makes a time span to which no run of points was added yet. The span never begins before `from`, in seconds of
     /// Unix time.
     init(from: Double) { self.from = from }
 
@@ -66,8 +67,8 @@ struct RunSpan {
         return true
     }
 
-    /// Returns the time span from the first to the last time of the added runs, at most until `end`; `nil` if there are
-    /// none.
+    /// Returns the time span from the beginning of the first added run to the latest end of an added run, cut off at
+    /// `end` (in seconds of Unix time). Returns `nil` if no run was added.
     func times(until end: Double) -> TimeSpan? {
         self.covered.map { TimeSpan(from: UnixTime($0.from), to: UnixTime(min($0.to, end))) }
     }

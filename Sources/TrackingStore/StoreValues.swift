@@ -1,7 +1,7 @@
 public import TrackingCore
 
-/// The result of storing one batch of records in the history: the acknowledgements, and the numbers of new, repeated
-/// and rejected records.
+/// The result of storing one batch of records in the history: the acknowledgements, and the counts of new, repeated and
+/// rejected records.
 public struct StoreReport: Hashable, Sendable {
     /// The acknowledgement for each trackable in the batch: the record numbers up to which each record is stored,
     /// erased, quarantined, or gone from the device, by stream.
@@ -80,12 +80,14 @@ public struct StoredPoint: Hashable, Sendable {
 
 /// One page of the points that a query selects in the history, with the position of the next page.
 public struct PointPage: Hashable, Sendable {
-    /// The points, ordered by time, then by the name of the stream, then by `seq`, the number in the stream.
+    /// The points of this page, ordered by time, then by the name of the stream, then by `seq`, the number in the
+    /// stream.
     public var points: [StoredPoint]
     /// The point after which the next page begins; `nil` if this page is the last.
     public var next: PointName?
 
-    /// An empty page without a next page. It is the result for a trackable that the history does not contain.
+    /// A page without points after which no page follows. It is the result for a trackable that the history does not
+    /// contain.
     static let end = PointPage(points: [], next: nil)
 }
 
@@ -96,7 +98,7 @@ public struct LastPosition: Hashable, Sendable {
     /// The last position, with its time and the other measurements.
     public var location: Location
 
-    /// Makes the entry for one trackable from its id and its newest position in the history.
+    /// Makes the pair of a trackable's id and its newest position in the history.
     public init(trackable: TrackableID, location: Location) {
         self.trackable = trackable
         self.location = location

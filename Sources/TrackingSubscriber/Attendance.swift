@@ -13,15 +13,17 @@ struct Attendance: Sendable {
 
     private let isSilent: Bool
     private let isPresentOnlyWhileAsking: Bool
-    /// The resolution that the subscriber requests for each watched trackable.
+    /// The resolution that the subscriber requests for each watched trackable. A trackable without a request has no
+    /// entry.
     private var requests: [TrackableID: Resolution] = [:]
-    /// The time since which the subscriber announces its presence on each trackable.
+    /// The wall-clock time of the first announcement of the subscriber's presence, for each trackable on which the
+    /// subscriber is present. Later announcements repeat this time, also on a new connection.
     private var since: [TrackableID: UnixTime] = [:]
     /// The trackables for which the subscriber requested a resolution in this run, even if the request was withdrawn
     /// since. A publisher that was not connected may still remember such a request.
     private var requested: Set<TrackableID> = []
 
-    /// Makes the value of a subscriber that watches nothing.
+    /// Creates the state of a subscriber that watches no trackable and has announced nothing yet.
     init(configuration: SubscriberConfiguration) {
         self.isSilent = configuration.isSilent
         self.isPresentOnlyWhileAsking = configuration.isPresentOnlyWhileAsking
@@ -30,7 +32,8 @@ struct Attendance: Sendable {
     /// Returns the resolution that the subscriber requests for a trackable; `nil` for none.
     func request(for id: TrackableID) -> Resolution? { self.requests[id] }
 
-    /// Begins to watch a trackable, and notes the resolution to request for it (`nil` for none).
+    /// Stores the resolution to request for a trackable that the program begins to watch; `nil` for no request.
+    /// Publishes nothing yet: ``announce(_:_:at:)`` returns the messages.
     mutating func watch(_ id: TrackableID, _ request: Resolution?) { self.requests[id] = request }
 
     /// Stops watching a trackable.
@@ -86,8 +89,8 @@ struct Attendance: Sendable {
         return session.isAnnounced ? [self.publish(resolution, for: id, session)] : []
     }
 
-    /// Returns `true` if the subscriber announces its presence on a trackable for which it requests this resolution
-    /// (`nil` for no request).
+    /// Returns `true` if the subscriber's settings make it announce its presence on a trackable for which it requests
+    /// this resolution (`nil` for no request).
     private func isPresent(requesting request: Resolution?) -> Bool {
         !self.isSilent && (request != nil || !self.isPresentOnlyWhileAsking)
     }

@@ -6,7 +6,8 @@ import TrackingCore
 /// The memory is bounded. Consecutive numbers of a stream form one range. Above ``maximumRanges`` ranges, the lowest
 /// numbers of the stream that was unused longest are forgotten.
 struct DeliveredRecords: Sendable {
-    /// The numbers of the delivered records, by stream. The stream that was used most recently is last.
+    /// The numbers of the delivered records of each stream. The stream of which a new record was delivered last is at
+    /// the end.
     private var streams: [(id: StreamID, seqs: SeqSet)] = []
 
     /// The largest number of ranges of consecutive record numbers that are remembered for one trackable, over all its

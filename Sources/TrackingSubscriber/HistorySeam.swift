@@ -54,12 +54,13 @@ struct HistorySeam: Sendable {
         return max(since, newest.advanced(by: .zero - Self.disorder))
     }
 
-    /// Returns `true` if this measured live position was not found in the history yet. Then the recorder is behind, and
-    /// earlier points may be missing there as well.
+    /// Returns `true` if this live position is measured and was not read from the history yet. The recorder has then
+    /// not stored it, and earlier points may be missing in the history as well. Always `false` for a predicted
+    /// position, because it is never recorded.
     func misses(_ update: LocationUpdate) -> Bool { update.kind == .actual && !self.knows(update.location) }
 
-    /// Returns a live update without the skipped points that were delivered before; `nil` if its position itself was
-    /// delivered before.
+    /// Returns a live update without those of its skipped points that were delivered before as recorded points. Returns
+    /// `nil` if the update's own position was delivered before.
     func rest(of received: ReceivedUpdate) -> ReceivedUpdate? {
         guard received.update.kind == .predicted || !self.knows(received.update.location) else { return nil }
         var rest = received

@@ -13,7 +13,8 @@ struct RecordedMerge {
     private let since: UnixTime
     private let recorded: RecordedPoints
     private var unread: ArraySlice<TrackableID>
-    /// The trackables that have a next point, ordered so that the earliest next point is at the end.
+    /// The trackables with points that were read from the history and not returned yet. They are ordered by the time of
+    /// their next point, and the earliest is at the end.
     private var sources: [Source] = []
 
     /// Creates a merge of the recorded points of several trackables, which has read nothing yet.
@@ -52,8 +53,8 @@ struct RecordedMerge {
         if !source.points.isEmpty { self.insert(source) }
     }
 
-    /// Inserts a trackable at the place that the time of its next point determines. Of trackables with the same time,
-    /// the one that was inserted first is returned first.
+    /// Inserts a trackable into the list of sources, which is ordered by the time of each trackable's next point. Of
+    /// trackables with the same time, the one that was inserted first is returned first.
     private mutating func insert(_ source: Source) {
         guard let time = source.points.first?.time else { return }
         var (low, high) = (0, self.sources.count)

@@ -42,8 +42,8 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
     let since: UnixTime
     let ids: [TrackableID]
     let recorded: RecordedPoints
-    /// The longest time, in total for all trackables, that the sequence waits for a recorder that has not stored the
-    /// latest points yet.
+    /// The longest time that the sequence waits, in total for all trackables, until a recorder has stored the points
+    /// before the first live positions. After that, live positions are delivered without a further wait.
     let patience: Duration
 
     init(
@@ -60,7 +60,7 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
     /// Returns an iterator that delivers first the recorded points and then the live events.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 
-    /// The progress of one task through the recorded points and then the live events.
+    /// The iterator that one task uses to receive first the recorded points and then the live events.
     public struct AsyncIterator: AsyncIteratorProtocol {
         /// A second reading of a trackable's history, before the trackable's first live position is delivered. It finds
         /// the points that the recorder stored after the first reading.
@@ -132,7 +132,8 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
             self.pass(reading.held, of: reading.id)
         }
 
-        /// Adds a recorded point to the events to deliver, unless it was delivered before.
+        /// Adds a recorded point, as a position event, to the events that `next()` returns. Does nothing if the point
+        /// was delivered before.
         private mutating func deliver(_ point: Location, of id: TrackableID) {
             guard self.seams[id]?.admits(point) == true else { return }
             let update = ReceivedUpdate(

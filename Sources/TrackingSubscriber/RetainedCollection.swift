@@ -18,23 +18,26 @@ import TrackingCore
 struct RetainedCollection: Sendable {
     /// One SUBSCRIBE packet of a new connection.
     struct Packet: Hashable, Sendable {
-        /// The topic filters of the packet.
+        /// The topic filters of this SUBSCRIBE packet.
         var filters: [TopicFilter]
-        /// `true` for the last packet of the connection. The broker answers subscriptions in order, so its answer to
-        /// this packet settles the connection.
+        /// `true` for the last SUBSCRIBE packet of a new connection. The broker answers packets in order, so once it
+        /// has answered this one, it has answered all subscriptions of the connection.
         var isLast: Bool
     }
 
-    /// The topic filters with which the broker is asked again for retained messages of single trackables.
+    /// One round of asking the broker again for the retained messages of single trackables: the topic filters to
+    /// subscribe to, and those of the previous round to unsubscribe from.
     struct Question: Hashable, Sendable {
-        /// The filters of the earlier question, whose subscriptions end.
+        /// The topic filters of the previous round of asking. The subscriber now unsubscribes from them.
         var ended: [TopicFilter]
-        /// The filters to subscribe to.
+        /// The topic filters to which the subscriber now subscribes, so that the broker sends their retained messages
+        /// again.
         var asked: [TopicFilter]
     }
 
     private let watchesAll: Bool
-    /// The largest number of trackables whose positions are counted, or expected because of the program's history.
+    /// The largest number of trackables that are counted because a position of theirs arrived. It also limits the
+    /// trackables that are expected to have a position because the program's history has one.
     private let limit: Int
     private(set) var slices = SubscriptionSlices<TopicFilter>()
     private var sweep = RetainedSweep()
@@ -42,14 +45,14 @@ struct RetainedCollection: Sendable {
     /// `true` from the broker's answer to the last subscription until the connection is lost.
     private var isSettled = false
 
-    /// Makes a collection before the first connection.
+    /// Makes the state of a subscriber that has not been connected yet, so that no retained message has arrived.
     init(configuration: SubscriberConfiguration) {
         self.watchesAll = configuration.watchesAll
         self.limit = configuration.maximumTrackables * 2
     }
 
-    /// The time at which ``duePackets(now:)``, ``askAgain(now:)`` and ``end(_:isRefused:now:)`` must be called; `nil`
-    /// for never.
+    /// The next time at which ``duePackets(now:)``, ``askAgain(now:)`` and ``end(_:isRefused:now:)`` must be called,
+    /// because one of them may have something to do; `nil` for never.
     var nextDeadline: MonotonicTime? {
         let retained = MonotonicTime.earlier(self.sweep.deadline, self.slices.deadline)
         return .earlier(retained, self.isSettled ? self.gaps.nextDeadline : nil)
@@ -57,7 +60,8 @@ struct RetainedCollection: Sendable {
 
     // MARK: - The connection
 
-    /// Handles a new connection: all retained messages arrive again.
+    /// Handles a new connection, on which all retained messages arrive again: begins to count positions from zero, and
+    /// stores the topic filters that ``nextPackets(now:)`` then returns in slices.
     ///
     /// - Parameter filters: The topic filters to subscribe to. Those of the most important messages come first.
     mutating func connected(_ filters: [TopicFilter]) {
@@ -74,7 +78,7 @@ struct RetainedCollection: Sendable {
         self.gaps.disconnected()
     }
 
-    /// Returns the SUBSCRIBE packets of the next slice; none if every filter was sent.
+    /// Begins the next slice of subscriptions, and returns its SUBSCRIBE packets; none if every topic filter was sent.
     mutating func nextPackets(now: MonotonicTime) -> [Packet] {
         let trackables = self.sweep.count
         let packets = self.slices.next(now: now) { $0.retainedMessages(of: trackables) }
@@ -83,40 +87,46 @@ struct RetainedCollection: Sendable {
         }
     }
 
-    /// Returns the SUBSCRIBE packets of the next slice if the retained messages of the present slice have arrived.
+    /// Begins the next slice of subscriptions and returns its SUBSCRIBE packets, if the broker has answered the present
+    /// slice and no retained message has arrived for a short time. Otherwise returns none.
     mutating func duePackets(now: MonotonicTime) -> [Packet] {
         self.slices.isQuiet(now: now) ? self.nextPackets(now: now) : []
     }
 
-    /// Handles that the broker answered a SUBSCRIBE packet of the connection.
+    /// Handles that the broker answered a SUBSCRIBE packet of the connection. After the last answer for a slice, the
+    /// wait for the slice's retained messages begins.
     mutating func answered(now: MonotonicTime) { self.slices.answered(now: now) }
 
-    /// Handles that the broker answered the last SUBSCRIBE packet, and the subscriber announced itself. The retained
-    /// positions may still arrive for a limited time.
+    /// Handles that the broker has answered the last SUBSCRIBE packet of the connection. The collection of retained
+    /// positions then ends within 30 s. Missing retained messages are asked for from now on.
     mutating func settled(now: MonotonicTime) {
         self.isSettled = true
         self.sweep.end(within: SubscriberConfiguration.sweepTime.unconfirmed, now: now)
         self.gaps.postpone(now: now)
     }
 
-    /// Handles that the broker delivered the subscriber's own liveness, which it sends after the retained messages.
+    /// Handles that the broker sent the subscriber's own liveness message back, which it does after the retained
+    /// messages. The collection of retained positions now ends within 2 s.
     mutating func confirmed(now: MonotonicTime) {
         self.sweep.end(within: SubscriberConfiguration.sweepTime.confirmed, now: now)
     }
 
     // MARK: - Messages
 
-    /// Handles that a retained message arrived.
+    /// Handles that a retained message arrived. The next slice of subscriptions is sent only after a short time without
+    /// a retained message, and this time begins again now.
     mutating func retainedArrived(now: MonotonicTime) { self.slices.received(now: now) }
 
-    /// Handles that a position of a trackable arrived, or that its retained position was cleared.
+    /// Counts a trackable as one that has a position, because its position arrived. If its retained position was
+    /// cleared (`isCleared`), the trackable no longer counts, and the broker is not asked for its position.
     mutating func positionArrived(_ id: TrackableID, isCleared: Bool, now: MonotonicTime) {
         self.sweep.note(id, isLocated: !isCleared, limit: self.limit)
         if isCleared { self.gaps.arrived(id, .position, now: now) }
     }
 
-    /// Handles a message on a trackable's topic, after the trackable's state was updated: notes which retained messages
-    /// of the trackable arrived, and which are missing.
+    /// Handles a message on a trackable's topic, after the trackable's state was updated: finds out which retained
+    /// messages of the trackable are still missing, so that the broker is asked for them later. Does nothing unless the
+    /// subscriber watches all trackables.
     ///
     /// - Parameters:
     ///   - isPosition: `true` for a position.
@@ -138,13 +148,15 @@ struct RetainedCollection: Sendable {
         }
     }
 
-    /// Notes the presence and the resolution of each trackable as missing if they did not arrive. A trackable whose
-    /// position did arrive gives no other sign that the broker dropped its presence.
+    /// Marks the presence and the resolution of each watched trackable as missing if they did not arrive, so that the
+    /// broker is asked for them. A trackable whose position did arrive gives no other sign that the broker dropped its
+    /// presence.
     private mutating func missStates(of assets: [TrackableID: WatchedAsset], now: MonotonicTime) {
         for id in assets.filter({ !$0.value.hasState }).keys.sorted() { self.gaps.missing(id, .state, now: now) }
     }
 
-    /// Forgets a trackable that is no longer watched, and its topic filters.
+    /// Forgets a trackable that is no longer watched. Those of its topic filters that were not sent yet are never sent,
+    /// and the broker is not asked for its missing messages.
     mutating func forget(_ id: TrackableID, _ filters: [TopicFilter]) {
         self.slices.remove(filters)
         self.gaps.forget(id)
@@ -152,8 +164,9 @@ struct RetainedCollection: Sendable {
 
     // MARK: - Missing positions
 
-    /// Handles the list of trackables that had a position, by the program's history. They are compared with the
-    /// positions at the broker when the retained positions have arrived.
+    /// Stores trackables that had a position, by the program's history. At the end of the collection of retained
+    /// positions, or now if it has ended, they are compared with the positions that arrived. The broker is then asked
+    /// for the missing positions. Does nothing unless the subscriber watches all trackables.
     mutating func expect(_ ids: [TrackableID], _ assets: [TrackableID: WatchedAsset], now: MonotonicTime) {
         guard self.watchesAll else { return }
         self.sweep.expect(ids, limit: self.limit)
@@ -168,8 +181,8 @@ struct RetainedCollection: Sendable {
         for id in missing.sorted() { self.gaps.missing(id, .position, now: now) }
     }
 
-    /// Returns the topic filters with which to ask the broker again for retained messages of single trackables; `nil`
-    /// if there is nothing to ask.
+    /// Begins the next round of asking the broker again for missing retained messages, and ends the previous round.
+    /// Returns the topic filters to subscribe to and to unsubscribe from; `nil` if no round is due.
     mutating func askAgain(now: MonotonicTime) -> Question? {
         guard self.isSettled, let round = self.gaps.timerFired(now: now) else { return nil }
         return Question(

@@ -14,24 +14,27 @@ struct RetainedSweep: Sendable {
     /// The trackables that had a position, by the program's history, and that were not compared with the positions at
     /// the broker yet. They remain expected across connections.
     private var expected: Set<TrackableID> = []
-    /// `true` once the received positions were compared with the trackables that should have one.
+    /// `true` once the positions that arrived on this connection were compared with the trackables that are watched. A
+    /// later comparison leaves out the watched trackables.
     private var isCompared = false
 
     /// The number of trackables of which a position arrived since the connection was made.
     var count: Int { self.located?.count ?? 0 }
 
-    /// `true` while retained positions are being collected.
+    /// `true` while the subscriber collects retained positions: from the beginning of a connection until the collection
+    /// ends or the connection is lost.
     var isCollecting: Bool { self.located != nil }
 
-    /// Adds trackables that had a position, by the program's history.
+    /// Adds trackables that had a position, by the program's history, to those of which the broker is expected to
+    /// retain a position.
     ///
     /// - Parameter limit: The largest number of expected trackables. Further ones are ignored.
     mutating func expect(_ ids: [TrackableID], limit: Int) {
         self.expected.formUnion(ids.prefix(max(0, limit - self.expected.count)))
     }
 
-    /// Compares the expected trackables with the received positions, and expects them no longer. The first comparison
-    /// after a connection includes the watched trackables.
+    /// Returns the trackables that are expected to have a position and have none, and then expects no position any
+    /// more. The first comparison on a connection also expects a position of each watched trackable.
     ///
     /// - Parameters:
     ///   - watched: The trackables that are watched.
@@ -68,20 +71,21 @@ struct RetainedSweep: Sendable {
         }
     }
 
-    /// Sets the end of the collection of retained positions to at most `time` from now. An earlier end that is set
-    /// already remains.
+    /// Makes the collection of retained positions end no later than the duration `time` from now. An earlier end that
+    /// is set already remains.
     mutating func end(within time: Duration, now: MonotonicTime) {
         guard self.located != nil else { return }
         let deadline = now.advanced(by: time)
         self.deadline = min(deadline, self.deadline ?? deadline)
     }
 
-    /// Sets the end of the collection of retained positions to `time` from now, even if an earlier end was set.
+    /// Makes the collection of retained positions end when the duration `time` has passed from now. This end replaces
+    /// any end that was set before.
     mutating func postpone(by time: Duration, now: MonotonicTime) {
         self.deadline = now.advanced(by: time)
     }
 
-    /// Ends the collection of retained positions.
+    /// Ends the collection of retained positions, and returns its result.
     ///
     /// - Returns: The trackables of which a position arrived; `nil` if no collection was in progress.
     mutating func ended() -> Set<TrackableID>? {

@@ -28,8 +28,8 @@ public struct SubscriberConfiguration: MemberConfiguration, Hashable {
     public var readsBrokerDrops = false
     /// `true` to watch every trackable below the topic root. Each is watched from its first received message on.
     public var watchesAll = false
-    /// The resolution that the subscriber requests for each trackable that it watches only because of ``watchesAll``;
-    /// `nil` for none.
+    /// The resolution that the subscriber requests for each trackable that it watches because of ``watchesAll``,
+    /// without a call of the program for that trackable; `nil` for none.
     public var requestForAll: Resolution?
     /// The largest number of watched trackables, if ``watchesAll`` is `true`. When it is reached, trackables that have
     /// had no publisher for a day are no longer watched. If there are none, a new trackable is not watched, and an
@@ -106,7 +106,8 @@ public struct PublisherPresence: Hashable, Sendable {
 
 /// A location update that a subscriber received, as it delivers it to the program.
 public struct ReceivedUpdate: Hashable, Sendable {
-    /// The location update as the publisher published it.
+    /// The location update as the publisher published it. Its own list of skipped points may contain points that were
+    /// delivered before.
     public var update: LocationUpdate
     /// The skipped points: earlier points that the publisher did not publish in updates of their own and sent with this
     /// update. Points that were delivered before are left out. The oldest point is first.
@@ -142,8 +143,9 @@ public enum SubscriberEvent: Hashable, Sendable {
     /// connection was made. Trackables that this program may not read are included. Delivered once for each connection,
     /// usually 2 to 30 s after the broker has answered the subscriptions.
     ///
-    /// The position of any other trackable was cleared while this program was not connected, or the broker lost it. If
-    /// a position of such a trackable arrives later, it is delivered again.
+    /// The position of any trackable outside of the set was cleared while this program was not connected, or the broker
+    /// lost it. If the last delivered position of such a trackable arrives again later, that position is delivered
+    /// again.
     case positionsKept(Set<TrackableID>)
     /// A raw position of the trackable arrived, as the receiver measured it (``SubscriberConfiguration/wantsRaw``).
     case raw(TrackableID, ReceivedUpdate)

@@ -28,7 +28,8 @@ extension SubscriberStateMachine {
             + self.readBrokerDrops() + self.subscribe(self.retained.nextPackets(now: moment.now))
     }
 
-    /// Returns the actions that send the next subscriptions of a connection.
+    /// Returns the actions that send these SUBSCRIBE packets, which are a slice of the subscriptions of a new
+    /// connection.
     mutating func subscribe(_ packets: [RetainedCollection.Packet]) -> [Action] {
         packets.map {
             .send([self.member.subscribe($0.filters, $0.isLast ? .settle($0.filters) : .part($0.filters))])

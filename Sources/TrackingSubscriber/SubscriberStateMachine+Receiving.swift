@@ -69,7 +69,8 @@ extension SubscriberStateMachine {
         }
     }
 
-    /// Handles the presence message of a publisher. A publisher with the subscriber's own client id is ignored.
+    /// Handles a presence message of a publisher: the publishers of its trackable, and so the owner, may change.
+    /// Ignores a publisher with the subscriber's own client id, and the presence of a subscriber.
     private mutating func received(_ presence: ReceivedPresence, at moment: Moment) -> [Action] {
         let id = presence.trackable
         self.silence.messageArrived(on: .publisher(id, presence.client))
@@ -90,8 +91,8 @@ extension SubscriberStateMachine {
 
     // MARK: - All trackables
 
-    /// Begins to watch a trackable of which the first message arrived, if the subscriber watches all trackables and has
-    /// room.
+    /// Begins to watch a trackable when its first message arrives, if the subscriber watches all trackables. At the
+    /// limit of watched trackables, tries to make room first. Without room, the trackable is not watched.
     private mutating func appeared(_ id: TrackableID, at moment: Moment) -> [Action] {
         guard self.configuration.watchesAll, self.assets[id] == nil else { return [] }
         var actions = self.assets.count < self.configuration.maximumTrackables ? [] : self.makeRoom(for: id, at: moment)

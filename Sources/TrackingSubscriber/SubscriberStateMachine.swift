@@ -25,7 +25,7 @@ package struct SubscriberStateMachine: Sendable {
         case send(Command, to: TrackableID, request: UInt64)
         /// The program stops the subscriber.
         case stop
-        /// The time that ``SubscriberStateMachine/nextDeadline`` named has come.
+        /// The time in ``SubscriberStateMachine/nextDeadline`` has come.
         case timer
     }
 
@@ -50,9 +50,9 @@ package struct SubscriberStateMachine: Sendable {
         case watching(TrackableID)
         /// A subscribe packet that repeats topic filters which the broker rejected before.
         case retry([TopicFilter])
-        /// A published presence or resolution request of this subscriber, on this topic.
+        /// A message of this subscriber on this topic: its presence on a trackable, or its resolution request.
         case announcement(Topic)
-        /// A published tracking event or command of the program, with the number of the program's request.
+        /// A tracking event or command that the program publishes, with the number of the program's request.
         case event(UInt64)
         /// A subscribe packet whose answer from the broker is ignored.
         case ignored
@@ -64,21 +64,23 @@ package struct SubscriberStateMachine: Sendable {
     var member: Member
     var random: SplitMix64
     var assets: [TrackableID: WatchedAsset] = [:]
-    /// The times at which trackables become stale, because no position has arrived for longer than their publishers
-    /// announced.
+    /// The time at which each trackable becomes stale unless a position arrives before. The time follows from the
+    /// maximum silence that the trackable's publisher announced.
     var staleDeadlines = DeadlineQueue<TrackableID>()
     /// The error that another program took over the client id; `nil` if this did not happen.
     var failure: TrackingError?
     var isStopping = false
     /// The subscriber's presences and resolution requests.
     var attendance: Attendance
-    /// The trackables of which no message has arrived yet.
+    /// The trackables that are watched by id and of which no message has arrived yet, each with the time at which it is
+    /// reported as silent.
     var silence = SilentTrackables()
     var refusals = FilterRefusals<TopicFilter>()
     /// The topics on which the broker rejected a message of this subscriber during the present connection. Each of them
     /// is reported once.
     var refusedTopics: Set<Topic> = []
-    /// The search for trackables that need no longer be watched.
+    /// The search for trackables that the subscriber may stop watching when the limit of watched trackables is reached:
+    /// those that have had no publisher for a day.
     var room = WatchRoom()
     /// The messages that the broker retains, as far as they arrived on the present connection.
     var retained: RetainedCollection
@@ -97,7 +99,7 @@ package struct SubscriberStateMachine: Sendable {
         self.retained = RetainedCollection(configuration: configuration)
     }
 
-    /// The time at which the state machine must receive the event `timer`; `nil` for never.
+    /// The time at which the owner of the state machine must pass it the event `timer`; `nil` for never.
     package var nextDeadline: MonotonicTime? {
         guard !self.isStopping else { return nil }
         let watching = MonotonicTime.earlier(self.staleDeadlines.next, self.silence.nextDeadline)
@@ -115,14 +117,15 @@ package struct SubscriberStateMachine: Sendable {
     /// The number of received messages that were skipped because they are invalid.
     package var badMessages: Int { self.member.badMessages }
 
-    /// The trackables that are watched.
+    /// The trackables that the subscriber watches at present, in no particular order.
     package var trackables: [TrackableID] { Array(self.assets.keys) }
 
     /// Returns the time at which the next position of a trackable is expected; `nil` while the interval of the
     /// positions is unknown. A trackable that does not move may publish later.
     package func nextExpected(_ id: TrackableID) -> MonotonicTime? { self.assets[id]?.nextExpected }
 
-    /// Handles an event of the connection, the program or the timer.
+    /// Handles one event of the connection, the program or the timer. Then also does everything that is due at the time
+    /// of the event.
     ///
     /// - Parameter moment: The time of the event.
     /// - Returns: The actions to perform, in order.
@@ -206,7 +209,8 @@ package struct SubscriberStateMachine: Sendable {
         return self.subscribe(filters) { .retry($0) }
     }
 
-    /// Delivers the set of trackables that have a position, once all retained positions were collected.
+    /// Ends the collection of retained positions if it is over now, and delivers the set of trackables that have a
+    /// position. Otherwise returns no action.
     ///
     /// The set includes the trackables that the broker does not let this subscriber read, because their positions are
     /// unknown and not cleared.
@@ -238,8 +242,9 @@ package struct SubscriberStateMachine: Sendable {
         return self.assets[id]?.stateEvents(link).map { .deliver($0) } ?? []
     }
 
-    /// Sets the timer at which a trackable becomes stale, from the time of its last position and the announced
-    /// interval. No timer is set while the subscriber is not connected.
+    /// Sets the time at which a trackable becomes stale unless a position arrives before. The time follows from the
+    /// last position, and from the maximum silence and interval that the publisher announced. While the subscriber is
+    /// not connected, no time is set.
     mutating func expectSign(of id: TrackableID) {
         self.staleDeadlines.keep(id, at: self.member.session.isAnnounced ? self.assets[id]?.staleDeadline : nil)
     }

@@ -2,12 +2,13 @@ import TrackingCore
 
 /// Makes room for new trackables when a subscriber that watches all trackables has reached its limit.
 struct WatchRoom: Sendable {
-    /// The time without a publisher after which a trackable need no longer be watched.
+    /// The time without a publisher after which the subscriber may stop watching a trackable, to make room for another
+    /// one: one day.
     static let longAbsence = Duration.seconds(86_400)
-    /// The shortest time between two searches for trackables that need no longer be watched.
+    /// The shortest time between two searches for trackables that the subscriber may stop watching: one minute.
     static let searchInterval = Duration.seconds(60)
 
-    /// The earliest time of the next search; `nil` before the first one.
+    /// The earliest time at which ``search(_:at:where:)`` searches again; `nil` before the first search.
     private var nextSearch: MonotonicTime?
 
     /// Searches for trackables that have been without a publisher for ``longAbsence``.

@@ -55,14 +55,15 @@ struct WatchedAsset: Sendable {
         if isRetained { self.positions.retainedOfOthers = update }
     }
 
-    /// The retained location update that was remembered because it did not come from the owner, if its publisher is now
-    /// the trackable's owner; otherwise `nil`.
+    /// The retained location update that was set aside because it did not come from the trackable's owner, if its
+    /// publisher has become the owner since; otherwise `nil`.
     var updateOfNewOwner: LocationUpdate? {
         guard let update = self.positions.retainedOfOthers, self.isOfOwner(update.location.stream) else { return nil }
         return update
     }
 
-    /// Handles a lost connection: forgets the remembered retained update of a publisher that is not the owner.
+    /// Handles a lost connection: forgets the retained update that was set aside because it did not come from the
+    /// trackable's owner.
     mutating func disconnected() { self.positions.retainedOfOthers = nil }
 
     /// Handles a location update of the trackable's owner, the publisher whose positions count.
@@ -89,8 +90,8 @@ struct WatchedAsset: Sendable {
     /// - Returns: `true` if the clearing must be delivered, because a position of the trackable was delivered before.
     mutating func positionCleared() -> Bool { self.positions.cleared() }
 
-    /// Handles the end of a collection of retained positions in which this trackable had none. If its last delivered
-    /// position then arrives again, that position is delivered again.
+    /// Handles that a completed collection of retained positions contains none of this trackable. If the last delivered
+    /// position of the trackable arrives again later, that position is delivered again.
     mutating func positionIsMissing() { self.positions.isMissing = self.positions.isDelivered }
 
     /// `true` if a position of the trackable was delivered, and the position was not cleared since.
@@ -191,8 +192,8 @@ struct SignsOfLife: Sendable {
         self.isStale = false
     }
 
-    /// Restarts the measurement of the trackable's silence, because its publisher or the connection came online. The
-    /// trackable is no longer stale.
+    /// Restarts the time without a position at `now`, because the trackable's publisher or the subscriber's connection
+    /// came online. The trackable is no longer stale.
     mutating func restart(now: MonotonicTime) {
         self.last = now
         self.isStale = false
@@ -235,7 +236,8 @@ private struct PositionLane: Sendable {
 /// The facts about one trackable that were delivered to the program last, to find out what changed.
 private struct DeliveredFacts: Sendable {
     @Boxed var resolution: ResolutionInForce? = nil
-    /// The tracking events and the ended trips that were delivered already.
+    /// The tracking events and ended trips of the trackable that were delivered to the program. They are not delivered
+    /// again.
     @Boxed var records = DeliveredRecords()
     var state: SubscriberState?
     var presence: PublisherPresence.Status?

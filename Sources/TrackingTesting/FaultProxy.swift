@@ -171,7 +171,8 @@ private final class Pair: Sendable {
         self.onLoss = onLoss
     }
 
-    /// Ends the connections to the client and to the server. The two forwarding threads then end.
+    /// Shuts down the two connections of this pair: the client's connection to the proxy, and the proxy's connection to
+    /// the server. The two threads that forward between them then end.
     func end() {
         self.pumps.withLock { pumps in
             guard pumps > 0 else { return }

@@ -62,10 +62,10 @@ extension InMemoryBroker {
     public final class Client: MessageTransport {
         private struct State {
             var isClosed = false
-            /// The number of the client's next connection, from 0.
+            /// The number that the client's next connection gets. The first connection has the number 0.
             var next = 0
-            /// The number of the connection whose event `.connected` the client's reader received last; −1 before the
-            /// first.
+            /// The number of the connection whose event `.connected` the reader of the client's events received last;
+            /// −1 before the first. The client's commands apply to this connection only.
             var known = -1
         }
 
@@ -130,7 +130,8 @@ extension InMemoryBroker {
 
         func deliver(_ event: TransportEvent) { self.continuation.yield([event]) }
 
-        /// Marks the client as closed. Returns `false` when it was closed before.
+        /// Marks the client as closed, so that it does not connect again. Returns `false` if the client was marked
+        /// before.
         func beginClosing() -> Bool {
             self.state.withLock { state in
                 defer { state.isClosed = true }

@@ -104,7 +104,7 @@ public enum TransportRule: String, CaseIterable, Sendable {
     }
 }
 
-/// Throws an error unless a condition of a check is true.
+/// Throws an error if `condition`, a condition that a check requires, is false.
 ///
 /// - Throws: ``ConformanceFailure`` with the description `what`.
 func expect(_ condition: Bool, _ what: @autoclosure () -> String) throws {

@@ -22,16 +22,18 @@ struct CommandSender {
     }
 }
 
-/// One run of a ``CommandSender``, with its connection to the broker.
+/// One call of ``CommandSender/run(_:)``: connects to the broker, sends the commands, and prints the answers until all
+/// have arrived or the timeout has passed.
 private final class CommandRun: Service {
     let ending = Ending()
     private let transport: MQTTTransport
     private let timeout: Duration
     private let failsFast: Bool
     private let state: Mutex<CommandSenderState>
-    /// The trackables to which commands were published, by the token that identifies the publish.
+    /// The trackable to which each command was published, by the token of the publish. The broker's answer to a publish
+    /// contains the token.
     private let ids = Mutex<[TransportToken: TrackableID]>([:])
-    /// `true` after the first successful connection of this command to the broker.
+    /// `true` once this run of the command has been connected to the broker.
     private let hasConnected = Mutex(false)
 
     init(transport: MQTTTransport, timeout: Duration, failsFast: Bool, state: CommandSenderState) {
@@ -101,8 +103,8 @@ private final class CommandRun: Service {
         }
     }
 
-    /// Converts messages to the commands with which the connection publishes them. Each returned command has a token of
-    /// its own. The run remembers the trackable of each token.
+    /// Converts messages to the commands with which the connection publishes them. Gives each command a token of its
+    /// own and stores the token's trackable, so that the broker's answer can be assigned to the trackable.
     private func commands(_ messages: [OutgoingMessage]) -> [TransportCommand] {
         self.ids.withLock { ids in
             messages.map { message in

@@ -4,11 +4,12 @@ import TrackingCore
 ///
 /// An answer can arrive twice: on the response topic (MQTT 5) and as an event of the trackable. The first one counts.
 struct CommandSenderState {
-    /// An action that the owner of the connection to the broker performs.
+    /// An action that the program must perform on its connection to the broker.
     enum Action: Equatable {
         case subscribe([String])
         case publish([OutgoingMessage])
-        /// The owner of the connection closes it, because every trackable has answered or can no longer answer.
+        /// Close the connection to the broker, because the outcome of every command is known or the connection cannot
+        /// be used.
         case finish
     }
 
@@ -25,7 +26,7 @@ struct CommandSenderState {
     private let commands: [(id: TrackableID, command: Command)]
     /// The outcomes of the commands that are known so far, by trackable.
     private(set) var outcomes: [TrackableID: Outcome] = [:]
-    /// The trackables whose outcome is known but was not returned by ``takeNews()`` yet.
+    /// The trackables whose command has an outcome that ``takeNews()`` has not returned yet.
     private var news: [TrackableID] = []
 
     /// Creates a state in which no command has been sent yet.
@@ -57,12 +58,13 @@ struct CommandSenderState {
         self.commands.flatMap { [self.root.path(.event($0.id)), self.root.path(.answer($0.id, self.client))] }
     }
 
-    /// Handles a new connection to the broker. Returns the action that subscribes to the topics of the answers. The
-    /// commands are published only after the broker has granted this subscription.
+    /// Handles a new connection to the broker. Returns the action that subscribes to the topics on which the devices
+    /// answer. The commands are published only after the broker has answered this subscription.
     func connected() -> Action { .subscribe(self.filters) }
 
-    /// Handles the broker's answer to the subscription: returns the commands to publish, those whose outcome is not
-    /// known yet. A command that is sent again has the same id, so that a device performs it only once.
+    /// Handles the broker's answer to the subscription of the topics on which the devices answer. Returns the action
+    /// that publishes the commands whose outcome is not known yet. A command that is published again after a new
+    /// connection has the same id, so that a device performs it only once.
     mutating func subscribed(_ refusals: [TrackingError?]) -> [Action] {
         for (index, entry) in self.commands.enumerated() where self.outcomes[entry.id] == nil {
             let (event, answer) = (2 * index, 2 * index + 1)
@@ -82,8 +84,8 @@ struct CommandSenderState {
         return (messages.isEmpty ? [] : [.publish(messages)]) + self.ifDone
     }
 
-    /// Handles the broker's answer to the published command for the trackable `id`: `nil` if the broker accepted the
-    /// command, otherwise the reason of the rejection.
+    /// Handles the broker's answer to the published command for the trackable `id`. `nil` means that the broker
+    /// accepted the command. With a reason, the rejection becomes the command's outcome.
     mutating func published(to id: TrackableID, refusal: TrackingError?) -> [Action] {
         if let refusal { self.learn(id, .refused(refusal)) }
         return self.ifDone

@@ -189,20 +189,21 @@ final class DemoShow: Service {
 }
 
 extension DemoShow.Seen {
-    /// The time without a new position after which ``isQuiet`` is `true`.
+    /// The time without a new position, 5 s, after which ``isQuiet`` is `true`.
     private static let quiet = Duration.seconds(5)
 
     /// `true` if no position has arrived for five seconds since the last one.
     var isQuiet: Bool { self.lastPosition.map { $0.duration(to: DeviceClock.now) >= Self.quiet } ?? false }
 
-    /// The time until ``isQuiet`` becomes `true` if no position arrives; `nil` if it is `true` already or no position
-    /// has arrived.
+    /// The time until five seconds have passed since the last position, when ``isQuiet`` becomes `true`; `nil` if it is
+    /// `true` already or no position has arrived.
     var untilQuiet: Duration? {
         guard !self.isQuiet, let last = self.lastPosition else { return nil }
         return DeviceClock.now.duration(to: last.advanced(by: Self.quiet))
     }
 
-    /// Returns `true` if the time between the last two positions is about `interval`.
+    /// Returns `true` if the time between the arrivals of the last two live positions is about `interval`: 0.7 to 1.6
+    /// times as long. Returns `false` before the second position.
     func hasPace(of interval: Duration) -> Bool {
         guard self.arrivals.count >= 2 else { return false }
         let gap = self.arrivals[self.arrivals.count - 2].duration(to: self.arrivals[self.arrivals.count - 1])

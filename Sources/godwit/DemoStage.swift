@@ -51,7 +51,8 @@ final class DemoStage: Sendable {
         try? "\(percent)\n".write(to: self.folder.appending(path: "battery"), atomically: true, encoding: .utf8)
     }
 
-    /// Wakes tasks that wait for a change of ``selectedSource`` or of the demo's observations.
+    /// The signal that wakes tasks which wait for the effect of a step. It is given when ``selectedSource`` changes,
+    /// and when the demo's observer receives an event.
     let changes = WakeSignal()
 
     /// The accuracy class of the position source that the agent selected last, according to its log: `HIGH` or

@@ -37,9 +37,9 @@ final class DemoStory: Service {
             max(0, (self.inForce?.subscribers ?? 0) - (self.countsWatcher && !self.tale.hasWatcher ? 1 : 0))
         }
 
-        /// Stores a new resolution in force, which contains the number of subscribers.
+        /// Stores a new resolution in force, and finds out from its number of subscribers if a map is open.
         ///
-        /// - Returns: The resolution in force before, and `true` if a map was opened or closed.
+        /// - Returns: The resolution in force before, and `true` if a map was opened or closed since.
         mutating func changed(to inForce: ResolutionInForce) -> (before: ResolutionInForce?, isMapChanged: Bool) {
             let wasOpen = self.isMapOpen
             if self.tale.hasWatcher {

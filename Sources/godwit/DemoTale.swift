@@ -23,18 +23,21 @@ struct DemoTale: Sendable {
 
     /// `true` while the demo's own watcher is watching the van.
     private(set) var hasWatcher = false
-    /// `true` while the charge of the van's battery is below the threshold.
+    /// `true` while the charge of the van's battery is 15 %, below the agent's threshold. The story or the key `b`
+    /// changes it.
     private(set) var isBatteryLow = false
     /// `true` while the van can reach the broker.
     private(set) var isNetworkUp = true
-    /// `true` once the user has pressed a key with a meaning. From then on, no step happens by itself.
+    /// `true` once the user has pressed `w`, `b`, `n` or `q` in the demo. From then on, the story's steps happen by
+    /// keys only, and no longer at their times.
     private(set) var isSteered = false
     private var nextStep = 0
 
     /// The explanation of the keys for the terminal.
     static let keys = "w watcher   b battery   n network   q end"
 
-    /// Returns the steps of the story that are due now and were not returned before.
+    /// Returns the steps of the story whose time has come and that were not returned before. Returns none once the user
+    /// has pressed a key that causes a step.
     ///
     /// - Parameters:
     ///   - elapsed: The time since the start of the story.
@@ -51,7 +54,8 @@ struct DemoTale: Sendable {
         return steps
     }
 
-    /// Returns the step that a key causes; `nil` for a key without a meaning.
+    /// Returns the step of the story that a pressed key causes; `nil` for any key but `w`, `b`, `n` and `q`. After such
+    /// a key, no step happens at its time any more.
     mutating func pressed(_ key: Character) -> Step? {
         let step: Step
         switch key {
@@ -93,7 +97,7 @@ struct DemoTale: Sendable {
 struct DemoPace: Sendable {
     private var arrivals: [Duration] = []
 
-    /// Records the arrival of a position, from which the pace is computed.
+    /// Stores the arrival time of a position. The pace is computed from the last four arrivals.
     ///
     /// - Parameter elapsed: The time of the arrival, since the start of the story.
     mutating func arrived(at elapsed: Duration) {

@@ -97,8 +97,9 @@ struct LiveTable {
         return [layout.head] + body + [""] + events.map { Self.cut($0, to: width) } + logged + [self.foot(width: width)]
     }
 
-    /// Returns the last line of the table: the connection, the request, and the keys. On a narrow terminal, the parts
-    /// that do not fit are left out.
+    /// Returns the last line of the live table: the state of the connection, the resolution that the user requests, the
+    /// keys, and the counts of invalid messages and of held log lines. On a narrow terminal, the parts that do not fit
+    /// are left out.
     private func foot(width: Int) -> String {
         let asked =
             self.isSilent ? "silent" : self.request.map { "asking for \($0.argumentText)" } ?? "asking for nothing"

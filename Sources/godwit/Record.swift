@@ -259,7 +259,8 @@ struct Record: AsyncParsableCommand {
 /// A rule of `--keep` for the time that records remain in the history. The time is written as `90d`, `12h`, `30m` or
 /// `45s`. The rule applies to all trackables, or to one if `ID=` precedes the time.
 struct KeepRule: ExpressibleByArgument, Hashable {
-    /// The trackable to which the rule applies; `nil` for all trackables without a rule of their own.
+    /// The trackable to which this rule of `--keep` applies. `nil` means that it applies to all trackables without a
+    /// rule of their own.
     let trackable: TrackableID?
     let time: Duration
 
@@ -294,7 +295,7 @@ private final class Health: Sendable {
         if listen != nil { MetricsSystem.bootstrap(self.metrics) }
     }
 
-    /// Updates the state that the health checks report, after an event of the recorder.
+    /// Handles an event of the recorder, which may change the answers of the health checks.
     func happened(_ event: RecorderEvent) {
         self.state.withLock { $0.happened(event, now: .now) }
     }

@@ -1,6 +1,7 @@
 import TrackingRecorder
 
-/// The conditions under which a recorder is ready, as its events show them.
+/// The conditions that decide if a recorder is ready, as the events of the recorder show them: the connection to the
+/// broker, the history, messages that the broker dropped, and the recorder's group.
 struct RecorderReadiness {
     private var isConnected = false
     private var isStoreAway = false
@@ -11,7 +12,9 @@ struct RecorderReadiness {
     /// The time for which the recorder reports "not ready" after the broker has dropped a message.
     static let dropMemory = Duration.seconds(600)
 
-    /// Updates the conditions with an event of the recorder.
+    /// Handles an event of the recorder. The connection to the broker, the access to the history, messages that the
+    /// broker dropped, and the delivery in the recorder's group decide if the recorder is ready. Other events have no
+    /// effect.
     mutating func happened(_ event: RecorderEvent, now: ContinuousClock.Instant) {
         switch event {
         case .connected: self.isConnected = true
@@ -40,7 +43,8 @@ struct RecorderReadiness {
             ? "the broker delivers nothing of the shared subscription: this recorder receives nothing" : nil
     }
 
-    /// The reason for which messages may be missing; `nil` if the broker has dropped none for ``dropMemory``.
+    /// The reason for which messages may be missing, because the broker has dropped some within the last
+    /// ``dropMemory``; otherwise `nil`.
     func queuesReason(now: ContinuousClock.Instant) -> String? {
         guard let last = self.lastDrop, last.duration(to: now) < Self.dropMemory else { return nil }
         return "the broker dropped messages: its queues are too short, or a client with a persistent session is away"

@@ -131,7 +131,8 @@ struct Watch: AsyncParsableCommand {
 
 /// The live table of `godwit watch`. The task that receives events and the task that draws share it.
 final class LiveView: Sendable {
-    /// The effect of a pressed key: end the program, or request another resolution.
+    /// The effect of a pressed key in `godwit watch`: end the program, or change the resolution that is requested for
+    /// all watched trackables.
     enum Change: Equatable { case quit, request }
 
     private let state: Mutex<(table: LiveTable, trackables: Set<TrackableID>)>
@@ -145,9 +146,10 @@ final class LiveView: Sendable {
     var request: Resolution? { self.state.withLock { $0.table.request } }
     var trackables: Set<TrackableID> { self.state.withLock { $0.trackables } }
 
-    /// Updates the table with an event that the subscriber delivered.
+    /// Updates the live table with an event that the subscriber delivered.
     ///
-    /// - Returns: The event's trackable, if the event is the first state of this trackable; otherwise `nil`.
+    /// - Returns: The event's trackable, if the event is the first one with the subscriber's state for this trackable;
+    ///   otherwise `nil`.
     func happened(_ event: SubscriberEvent) -> TrackableID? {
         self.state.withLock { state in
             state.table.happened(event)

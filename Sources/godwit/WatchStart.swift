@@ -7,19 +7,21 @@ import TrackingSubscriber
 /// Before these messages arrive, each trackable seems to be offline and without a publisher. Such a first state is
 /// shown only if no later state replaces it. The held events are then released in their order.
 struct WatchStart {
-    /// The longest time for which the first events are held. The time begins with the first event, and begins again
-    /// when the connection to the broker is made.
+    /// The longest time for which the first events of `godwit watch` are held back: 1 s. The time begins with the first
+    /// held event, and begins again when the connection to the broker is made.
     static let limit = Duration.seconds(1)
-    /// The largest number of held events. All held events are released when there are so many.
+    /// The largest number of events that `godwit watch` holds back at its start. When so many are held, all of them are
+    /// shown.
     static let maximumHeld = 10_000
 
-    /// The trackables named by the user that are not known to be online yet. The held events are released when there
-    /// are none left. The set is empty if all trackables are watched.
+    /// The trackables named by the user of `godwit watch` that were not online yet. When none is left, the events that
+    /// are held back at the start are shown. The set is empty, and has no effect, if all trackables are watched.
     private var awaited: Set<TrackableID>
     private let isForAll: Bool
     private var held: [SubscriberEvent] = []
     private var hasEnded = false
-    /// The time at which the held events must be released with ``timerFired(now:)``; `nil` while none are held.
+    /// The time at which the first events of `godwit watch`, which are held back, must be shown: ``timerFired(now:)``
+    /// must be called then. `nil` while no event is held back.
     private(set) var deadline: MonotonicTime?
 
     /// Creates the state in which the first events of `godwit watch` are held back. No event is held yet.
@@ -30,8 +32,9 @@ struct WatchStart {
         self.isForAll = named.isEmpty
     }
 
-    /// Holds back an event of the subscriber, or passes it on if the first events are over. Positions that arrive
-    /// before any other event are recorded ones (`--since`), and are passed on at once.
+    /// Handles an event of the subscriber of `godwit watch`. During the first events, holds the event back; afterwards,
+    /// returns it. Positions that arrive before any other event are recorded ones (`--since`), and are returned at
+    /// once.
     ///
     /// - Returns: The events to show now, in order: none, this event, or all held events.
     mutating func happened(_ event: SubscriberEvent, now: MonotonicTime) -> [SubscriberEvent] {
@@ -54,7 +57,7 @@ struct WatchStart {
         return self.held.count < Self.maximumHeld ? [] : self.release()
     }
 
-    /// Releases the held events if ``deadline`` has passed at the time `now`; otherwise does nothing.
+    /// Ends the holding back of the first events if ``deadline`` has passed at the time `now`; otherwise does nothing.
     ///
     /// - Returns: The events to show now, in order.
     mutating func timerFired(now: MonotonicTime) -> [SubscriberEvent] {
@@ -62,7 +65,8 @@ struct WatchStart {
         return self.release()
     }
 
-    /// Releases all held events. From then on, no event is held back.
+    /// Ends the holding back of the first events, and returns the held ones. From then on, every event is shown at
+    /// once.
     ///
     /// - Returns: The held events, in order, without the first states that a later one replaced.
     mutating func release() -> [SubscriberEvent] {

@@ -195,8 +195,8 @@ extension Watcher {
 
         init(named: Set<TrackableID>) { self.named = named }
 
-        /// Updates the set of rejected trackables with an event of the subscriber: a rejected subscription, or a known
-        /// presence, which shows that the subscription is granted.
+        /// Handles an event of the subscriber: adds a trackable whose subscription the broker rejects to the set, and
+        /// removes a trackable with a known presence, because its subscription is granted.
         ///
         /// - Returns: The broker's reason once it rejects every watched trackable; otherwise `nil`.
         mutating func happened(_ event: SubscriberEvent) -> TrackingError? {

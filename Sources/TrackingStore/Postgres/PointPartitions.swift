@@ -50,8 +50,8 @@ struct PointPartitions {
     private var known: Set<Month> = []
     /// The time span of the month whose partition was last found to exist. Points in this span need no further check.
     private var latest: Range<UnixTime>?
-    /// The time until which the pause in making partitions lasts; `nil` if no partition has failed. A failed partition
-    /// begins the pause.
+    /// The end of the pause that began when a partition could not be made; until then, no partition is made. `nil` if
+    /// no partition has failed so far.
     private var pause: ContinuousClock.Instant?
 
     /// The time for which no partition is made after one could not be made. Meanwhile the points are stored in
@@ -82,6 +82,6 @@ struct PointPartitions {
 
     mutating func made(_ month: Month) { self.known.insert(month) }
 
-    /// Begins the pause of ``longestPause`` in which no partition is made, because one could not be made.
+    /// Handles that a partition could not be made: no partition is made during the next ``longestPause``.
     mutating func notMade(now: ContinuousClock.Instant) { self.pause = now + Self.longestPause }
 }

@@ -104,8 +104,8 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
     var isAlive: Bool { PQstatus(self.pointer) == CONNECTION_OK }
     /// The file descriptor of the socket of this connection to the server.
     var socket: Int32 { PQsocket(self.pointer) }
-    /// `false` if the connection is open, idle and outside a transaction. `true` if a transaction is open or has
-    /// failed, a statement is running, or the connection is broken.
+    /// `true` if a transaction is open or has failed, if a statement is running, or if the connection is broken.
+    /// `false` if the connection is idle outside of a transaction.
     var isInTransaction: Bool { PQtransactionStatus(self.pointer) != PQTRANS_IDLE }
 
     /// Runs one statement with values for its parameters, and returns its result in binary form.
@@ -148,8 +148,8 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
         return try body()
     }
 
-    /// Sends statements without parameters, and does not wait for their results. Call ``sentCount()`` next, which reads
-    /// the results.
+    /// Sends SQL statements without parameters to the server, and returns without waiting for their results. The next
+    /// call must be ``sentCount()``, which waits for the results and reads them.
     func send(_ sql: String) throws(TrackingError) {
         guard PQsendQuery(self.pointer, sql) == 1 else { throw self.failure("PostgreSQL failed to run a statement") }
     }

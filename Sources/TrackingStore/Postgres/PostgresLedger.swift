@@ -131,8 +131,8 @@ struct PostgresLedger {
         return (self.ledger.apply(batch, leavingTails: isAlone), isAlone)
     }
 
-    /// Loads the trackables and streams of a batch into the cache, if they are missing there. Creates those that the
-    /// database does not have.
+    /// Loads the trackables and streams of a batch into the cache, if they are missing there. Inserts rows for the
+    /// trackables and streams that the database does not have.
     ///
     /// - Returns: `true` if no other program can write during the transaction. With `false`, the rows of the batch's
     ///   trackables are locked against other programs.

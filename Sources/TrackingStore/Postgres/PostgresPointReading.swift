@@ -104,7 +104,8 @@ struct PostgresPointReading {
         }
     }
 
-    /// Returns the point of a row that begins with ``columns``; `nil` when its coordinates are out of range.
+    /// Returns the point that a row of a query's result contains; `nil` if the point's coordinates are out of range.
+    /// The row must begin with the columns in ``columns``.
     static func location(_ rows: PostgresRows, _ row: Int) -> Location? {
         guard let place = Coordinate(latitude: rows.number(row, 4), longitude: rows.number(row, 5)) else { return nil }
         var location = Location(coordinate: place, time: UnixTime(rows.number(row, 0)))

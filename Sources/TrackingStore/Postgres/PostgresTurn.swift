@@ -30,10 +30,11 @@ struct PostgresTurn {
         /// This store has just taken the turn, so no other program writes until the transaction ends. Others have
         /// written before, so the cache is not valid.
         case taken
-        /// Other programs write as well. The cache of a trackable is valid while the column `changes` in the
-        /// trackable's row is unchanged.
+        /// Other programs write as well, and this store does not have the turn. Its cache of a trackable is valid while
+        /// the column `changes` in the trackable's row is unchanged.
         case shared
-        /// Other programs write as well. Nothing in this store's cache is valid.
+        /// Other programs write as well, this store does not have the turn, and another store may have had it since
+        /// this store wrote last. Nothing in this store's cache is valid.
         case sharedAnew
     }
 

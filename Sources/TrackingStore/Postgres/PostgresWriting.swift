@@ -7,7 +7,8 @@ struct PostgresWriting {
 
     /// The way in which points that have a stream and a number are written to the table `point`.
     enum Points {
-        /// All points are copied into the table, because the cache shows that they are new.
+        /// Points that have a stream and a number are copied into the table without a comparison, because the cache
+        /// shows that they are new.
         case copying
         /// Each point is compared with the table, and only those that the table does not contain are written.
         case comparing

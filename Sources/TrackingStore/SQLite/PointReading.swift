@@ -113,7 +113,8 @@ struct PointReading {
         return id
     }
 
-    /// Returns the point in a row whose first columns are ``columns``; `nil` if its coordinates are out of range.
+    /// Returns the point that a row of a query's result contains; `nil` if the point's coordinates are out of range.
+    /// The row must begin with the columns in ``columns``.
     static func location(_ row: DirectStatement, _ stream: String?) -> Location? {
         guard let place = Coordinate(latitude: row.number(4), longitude: row.number(5)) else { return nil }
         var location = Location(coordinate: place, time: UnixTime(row.number(0)))

@@ -4,7 +4,8 @@ import TrackingSQLite
 
 /// Writes the changes that a stored batch of records causes to the tables of SQLite, inside a transaction.
 extension RecordingChanges {
-    /// Writes all changes to the database.
+    /// Writes all changes of a batch of records to the tables of SQLite: points, events, trips, runs, streams,
+    /// trackables, states and quarantined messages.
     ///
     /// - Returns: The number of new points. A point that the table contains already is not counted.
     func write(to db: Database) throws -> Int {

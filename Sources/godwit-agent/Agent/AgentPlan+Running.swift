@@ -15,8 +15,8 @@ extension AgentPlan {
         return configuration
     }
 
-    /// Returns `true` if a change from the plan `last` to this plan may hide positions: it switches the agent off, or
-    /// it changes the privacy zones.
+    /// Returns `true` if replacing the plan `last` by this plan may hide positions: this plan switches the agent off,
+    /// or has other privacy zones.
     func mayHide(from last: AgentPlan) -> Bool {
         (last.settings.isOn && !self.settings.isOn) || self.options["zone"] != last.options["zone"]
     }

@@ -80,7 +80,8 @@ struct AgentPlan {
         }
     }
 
-    /// Returns a plan with the same options given at the agent's start, but with these run-time changes of settings.
+    /// Returns a plan with the same options given at the agent's start, and with these run-time changes in place of its
+    /// present ones.
     ///
     /// - Throws: The errors of ``init(given:kept:)``.
     func with(_ settings: AgentSettings) throws -> AgentPlan {

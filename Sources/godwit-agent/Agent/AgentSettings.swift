@@ -23,7 +23,7 @@ struct AgentSettings: Hashable, Sendable {
     struct TrackedChange: Hashable, Sendable {
         /// The trackables, with their destinations, that were given at the agent's start.
         var before: [TrackedTrackable]
-        /// The trackables, with their destinations, that the agent tracks since the change.
+        /// The trackables, with their destinations, that the agent tracks because of this change.
         var after: [TrackedTrackable]
     }
 
@@ -37,8 +37,8 @@ struct AgentSettings: Hashable, Sendable {
         /// the password could not be read.
         var passwordCheck: Int?
 
-        /// Returns `true` if the broker, the user, the password file and the password are the same. A password that
-        /// could not be read in one of the two logins counts as the same.
+        /// Returns `true` if both logins have the same broker, user, password file and password. A password that could
+        /// not be read for one of the two logins counts as the same.
         func isSame(as other: Login) -> Bool {
             self.broker == other.broker && self.passwordFile == other.passwordFile
                 && (self.passwordCheck ?? other.passwordCheck) == (other.passwordCheck ?? self.passwordCheck)
@@ -64,7 +64,8 @@ struct AgentSettings: Hashable, Sendable {
     var tracked: TrackedChange?
     /// The run-time changes of the agent's options, by the long name of the option.
     var options: [String: Change] = [:]
-    /// The login given at the agent's start, if a run-time change affects one of ``loginOptions``; otherwise `nil`.
+    /// The broker, the user and the password given at the agent's start. They are stored only if a run-time change
+    /// replaces one of ``loginOptions``; otherwise `nil`.
     var login: Login?
 }
 

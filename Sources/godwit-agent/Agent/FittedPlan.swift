@@ -3,20 +3,21 @@ import GodwitOptions
 import TrackingControl
 import TrackingCore
 
-/// An agent's plan that is made even if some run-time changes from earlier runs do not fit the options given now. Such
-/// changes are left out, and the others remain.
+/// The plan of an agent that starts with run-time changes from earlier runs. Changes that do not fit the options given
+/// now are left out, and the others remain.
 struct FittedPlan {
     /// A run-time change from an earlier run that is invalid together with the options given now.
     struct Misfit: Equatable {
         /// The name of the run-time change, as shown to people.
         var change: String
-        /// The reason why the run-time change is invalid, as shown to people.
+        /// The reason why this run-time change cannot be used together with the options given now, as shown to people.
         var reason: String
     }
 
     /// The plan with the given options and all changes that are valid with them.
     let plan: AgentPlan
-    /// The run-time changes that are left out of the plan because they are invalid.
+    /// The run-time changes from earlier runs that are left out of the plan, because they are invalid together with the
+    /// options given now.
     let misfits: [Misfit]
 
     /// Makes the plan from the options given now and the run-time changes kept from earlier runs. Changes that are
@@ -57,7 +58,7 @@ struct FittedPlan {
         return taken
     }
 
-    /// Makes a plan from the given options and only some of the run-time changes.
+    /// Makes a plan from the options given now, and only those run-time changes that belong to `parts`.
     ///
     /// - Throws: The reason if these changes are invalid together.
     private static func plan(
@@ -68,7 +69,8 @@ struct FittedPlan {
         return plan
     }
 
-    /// Returns the reason why these run-time changes are invalid together, as shown to people; `nil` if they are valid.
+    /// Returns the reason why the run-time changes in `parts` cannot be used together with the given options, as shown
+    /// to people; `nil` if they can.
     private static func reason(
         _ given: OptionValues, _ kept: AgentSettings, _ parts: [AgentSettings.Part]
     ) -> String? {
@@ -87,7 +89,8 @@ extension AgentSettings {
     enum Part: Hashable {
         case option(String)
         case tracked
-        /// All changes of ``AgentSettings/loginOptions`` (broker, user and password) together.
+        /// The changes of the broker, the user and the password. They are accepted together or left out together. See
+        /// ``AgentSettings/loginOptions``.
         case login
 
         /// The name of this part of the run-time changes, as shown to people, such as the name of an option.

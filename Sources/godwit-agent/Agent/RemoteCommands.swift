@@ -17,8 +17,8 @@ struct RemoteCommands: Sendable {
         /// The agent accepts every command of the protocol, without the limits of ``RemoteConfigurationRule`` for
         /// changes of settings.
         case unrestricted
-        /// The option was given with an unknown value, which ``ControlOptions`` rejects. This case exists so that the
-        /// parser does not report a missing value instead.
+        /// The option `--allow-commands` was given with an unknown value, which ``ControlOptions`` rejects. This case
+        /// exists so that the parser does not report a missing value instead.
         case unknown
     }
 

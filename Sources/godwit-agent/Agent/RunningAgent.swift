@@ -25,7 +25,8 @@ actor RunningAgent: Service {
     /// The present connection to the broker, with its publisher; `nil` before the first connection and between two
     /// connections.
     private var device: Device?
-    /// `true` while the present connection is being ended because the broker or the user of the plan changed.
+    /// `true` while the agent ends its present connection to the broker in order to make a new one, because the broker
+    /// or the user of the plan changed.
     private var isRenewing = false
     /// The result with which reading the sources of positions ended: an error, or an inner `nil` if all sources ended
     /// without an error. The outer `nil` means that the sources are still being read.
@@ -145,7 +146,8 @@ actor RunningAgent: Service {
         }
     }
 
-    /// Ends the present connection to the broker. The agent then connects again with the changed plan.
+    /// Ends the present connection to the broker, so that the agent makes a new one with the changed plan. Fixes that
+    /// are read meanwhile are held for the new connection.
     func renew() {
         self.isRenewing = true
         // Closed before the end: fixes read from now on are for the next connection.

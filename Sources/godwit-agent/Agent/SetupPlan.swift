@@ -6,7 +6,8 @@ import TrackingMQTT
 /// The changes of an agent's settings that a set-up link makes. They are computed, and can be shown to the user, before
 /// any of them takes effect.
 struct SetupPlan {
-    /// The options that the link sets, by long name. The option for the password file is not among them.
+    /// The options that the set-up link changes, with their new values, by long name. The option for the password file
+    /// is not among them.
     let values: [String: [String]?]
     /// The password to write to a password file: the token of the link, or the agent's present password if the broker
     /// or the user changes. `nil` if neither applies, so that no file is written.

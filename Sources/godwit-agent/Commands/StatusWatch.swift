@@ -56,7 +56,8 @@ struct StatusWatch: Service {
 
 /// The content of the live table of `godwit-agent status --watch`, and the meaning of its keys.
 struct StatusView {
-    /// The action that a pressed key causes: quit, or send a command to the agent.
+    /// The action that a pressed key causes in `godwit-agent status --watch`: end the program, or send a command to the
+    /// agent.
     enum Key: Equatable {
         case quit
         case ask(Command.Name)
@@ -71,12 +72,14 @@ struct StatusView {
     /// Stores a new status report of the agent, which the live table shows from now on.
     mutating func received(_ status: AgentStatus) { self.status = status }
 
-    /// Stores the outcome of a command that a key caused, which the table shows from now on. `nil` is success.
+    /// Stores the outcome of a command that the user sent with a key. The live table shows it until the next outcome.
+    /// `nil` means success.
     mutating func answered(_ name: Command.Name, _ failure: CommandFailure?) {
         self.message = "\(name.rawValue): \(failure?.message ?? "done")"
     }
 
-    /// Returns the action that a pressed key causes in the agent's present state; `nil` for a key without a meaning.
+    /// Returns the action that a pressed key causes; `nil` for a key without a meaning. The key `o` switches the agent
+    /// on or off, and `t` begins or ends a trip, depending on the agent's last status report.
     func pressed(_ key: Character) -> Key? {
         switch key {
         case "o", "O": .ask(self.status?.isOn == true ? .off : .on)

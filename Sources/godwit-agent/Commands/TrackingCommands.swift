@@ -33,7 +33,7 @@ struct Add: AsyncParsableCommand {
     func run() async throws { try await self.tracked.ask(.add) }
 }
 
-/// The arguments of the commands `track` and `add`: the id of a trackable and its destination.
+/// The arguments of `godwit-agent track` and `godwit-agent add`: the id of a trackable and its destination.
 struct TrackedOptions: ParsableArguments {
     @Argument(help: "The id of the trackable: 1 to 128 bytes.")
     var id: String

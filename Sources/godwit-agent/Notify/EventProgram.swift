@@ -45,7 +45,7 @@ struct EventProgram: Sendable {
 
     /// The program and its arguments. A name without a slash is looked up in `PATH`.
     let words: [String]
-    /// The longest time that one run of the program may take.
+    /// The longest time that the program may run for one event. After that, the agent kills it.
     let limit: Duration
 
     /// Runs the program once, and waits for its end. Kills the program when its time limit has passed, when `isOver`

@@ -58,7 +58,8 @@ struct Audit: AsyncParsableCommand {
 }
 
 extension AuditLog.Entry {
-    /// The cells of the change in the table.
+    /// The cells of the row for this change in the table of `godwit audit`: time, person, address, kind of change and
+    /// changed object.
     fileprivate var cells: [String] {
         let token = self.actor.token.map { " (token \($0))" } ?? ""
         return [
@@ -67,7 +68,7 @@ extension AuditLog.Entry {
         ]
     }
 
-    /// The change as one line of JSON, with its line end.
+    /// The change as one line of JSON in the output of `godwit audit`, with its line end.
     fileprivate var json: String {
         var members: [String: JSONValue] = [
             "time": .number(self.time.seconds), "name": .text(self.actor.name), "action": .text(self.action),

@@ -22,7 +22,8 @@ struct KnownTrackables {
         case unverifiable
     }
 
-    /// Looks a trackable up in the history, in the labels and in the tokens of the gateway.
+    /// Finds out if a trackable is known: to the labels and tokens of the gateway, or to the history by a stored
+    /// record.
     ///
     /// - Throws: The errors of the history and of the gateway's database.
     func find(_ id: TrackableID) async throws -> Finding {

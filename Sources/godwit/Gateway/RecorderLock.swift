@@ -50,8 +50,8 @@ final class RecorderLock {
     /// to report changes of the lock.
     private static let fallbackInterval = Duration.seconds(5)
 
-    /// Starts a thread that waits until no recorder holds the lock, and then signals `waiter`. The thread goes on even
-    /// if the waiting task is cancelled.
+    /// Starts a thread that waits until no recorder holds the lock of the history at `path`, and then wakes the task
+    /// that waits at `waiter`. The thread goes on even if that task is cancelled.
     ///
     /// - Returns: `false` when the system has no thread left.
     private static func startWaitingForRelease(of path: String, _ waiter: Waiter) -> Bool {

@@ -2,14 +2,14 @@ import GodwitOptions
 import TrackingCore
 import TrackingRules
 
-/// The list of `godwit rule list`.
+/// The list of a gateway's rules that `godwit rule list` prints, as a table or as JSON.
 struct RuleTable {
     private let rules: [RuleDefinition]
 
-    /// Creates the list of rules.
+    /// Creates the list that is printed from the gateway's rules.
     init(_ rules: [RuleDefinition]) { self.rules = rules }
 
-    /// Returns the list as a table for people, or as one JSON object a line.
+    /// Returns the rules as a table for people, or as one JSON object a line.
     ///
     /// - Parameters:
     ///   - format: The format of the list.

@@ -5,7 +5,8 @@ import TrackingCore
 /// With MQTT 5, the broker reports a rejected clearing. With MQTT 3.1.1, it acknowledges every publish. The only proof
 /// is then that this program receives its own clearing message back from the broker.
 struct ClearingProof {
-    /// The topics whose clearing must be proven, in the order of the report.
+    /// The topics for which the program needs evidence that their retained messages were cleared. Topics without a
+    /// proof are reported in this order.
     let topics: [String]
     private var refusals: [String: String] = [:]
     private var readBack: Set<String> = []

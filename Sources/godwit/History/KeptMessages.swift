@@ -13,7 +13,7 @@ struct KeptMessages {
         /// One sentence for each topic whose clearing is not proven, with the reason.
         var remains: [String]
 
-        /// Creates the result from the collected evidence.
+        /// Creates the result of clearing retained messages from the evidence that was collected.
         ///
         /// - Parameters:
         ///   - proof: The evidence for each topic.

@@ -24,7 +24,8 @@ struct RecordedHappenings {
         self.drafts = all.map { RecordDraft($0, digest: .random()) }.sorted { $0.time < $1.time }[...]
     }
 
-    /// Removes and returns the next trip or event if its time is not after `time`; otherwise returns `nil`.
+    /// Removes the earliest remaining trip or event and returns it, if its time is `time` or before. Otherwise returns
+    /// `nil`, and removes nothing.
     mutating func next(until time: UnixTime = UnixTime(.infinity)) -> RecordDraft? {
         guard let next = self.drafts.first, next.time <= time else { return nil }
         return self.drafts.removeFirst()

@@ -2,8 +2,8 @@ import GodwitOptions
 import TrackingCore
 import TrackingRuntime
 
-/// Repeats an operation on the history while it fails temporarily, for example because another program writes. Reports
-/// the wait to the user once.
+/// Repeats an operation on the history for up to 3 minutes while it fails temporarily, for example because another
+/// program writes. Then the last error is thrown. Reports the wait to the user once.
 enum StorePatience {
     /// The longest time for which an operation is repeated. It is longer than the 120 s after which PostgreSQL ends the
     /// transaction of a program that no longer responds.
