@@ -8,7 +8,7 @@ import TrackingSQLite
 /// rows with lower numbers are deleted later: while the log is idle, when new records need their room, or when the disk
 /// is full.
 extension SpoolFile {
-    /// The maximum number of rows of removed records that one transaction deletes. It takes 1 to 2 ms.
+    /// The maximum number of rows of removed records that one transaction deletes. Such a transaction takes 1 to 2 ms.
     static let sweptAtOnce = 1000
 
     /// Deletes at most `count` rows of removed records, of all streams together. Also deletes each hidden stream that

@@ -91,7 +91,8 @@ extension SpoolBook.Stream {
         return Int64(bitPattern: sum.value)
     }
 
-    /// Makes a stream from the columns of its row; `nil` when the row is damaged.
+    /// Makes a stream of the log from the columns of its row in the log's file; `nil` if the row is damaged, which its
+    /// checksum or an impossible value shows.
     init?(
         number: Int64, trackable: String, name: String, last: Int64, floor: Int64, ended: Int64, checksum: Int64
     ) {

@@ -46,7 +46,7 @@ enum ExpiringTable: String, CaseIterable {
 struct RemovedPart {
     /// The number of points, trips and events that the transaction removed.
     var records = 0
-    /// The number of rows that the transaction may still remove before it must end. It can become negative.
+    /// The number of expired rows that the transaction may still remove before it must end. It can become negative.
     private(set) var room = ExpiringTable.together
 
     /// `true` if the transaction has reached its limit, so that more rows may be left to remove.

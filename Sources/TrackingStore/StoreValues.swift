@@ -134,7 +134,7 @@ extension Sequence<LastPosition> {
 
 /// A summary of one trackable in the history: the times of its first and last positions, and the number of its streams.
 public struct TrackableSummary: Hashable, Sendable {
-    /// The trackable's identifier.
+    /// The id of the trackable that this summary is about.
     public var id: TrackableID
     /// The time of the trackable's earliest stored point; `nil` if it has no points.
     public var first: UnixTime?
@@ -154,7 +154,7 @@ public struct TrackableSummary: Hashable, Sendable {
 
 /// A report on stored and missing records of a trackable.
 public struct VerifyReport: Hashable, Sendable {
-    /// The reports on the trackable's streams, in order of stream name.
+    /// The reports on the single streams of the trackable, in the order of the streams' names.
     public var streams: [StreamReport]
     /// The number of stored points, including those that belong to no stream.
     public var points: Int

@@ -5,7 +5,8 @@ import TrackingCore
 /// A publisher applies a resolution request only together with the presence of its subscriber. The request is therefore
 /// published first.
 struct Attendance: Sendable {
-    /// A message to publish or to clear on a topic of the subscriber.
+    /// A message of the subscriber to the broker: it publishes a payload on a topic, or clears the topic. The topics
+    /// are those of the subscriber's presences and resolution requests.
     enum Message: Hashable, Sendable {
         case publish(Topic, [UInt8])
         case clear(Topic)

@@ -16,7 +16,7 @@ import TrackingCore
 /// | ``nextDeadline`` | ``duePackets(now:)``, ``askAgain(now:)``, ``end(_:isRefused:now:)`` |
 /// | the connection was lost | ``disconnected()`` |
 struct RetainedCollection: Sendable {
-    /// One SUBSCRIBE packet of a new connection.
+    /// A SUBSCRIBE packet that the subscriber sends after a new connection was made.
     struct Packet: Hashable, Sendable {
         /// The topic filters of this SUBSCRIBE packet.
         var filters: [TopicFilter]
@@ -42,7 +42,7 @@ struct RetainedCollection: Sendable {
     private(set) var slices = SubscriptionSlices<TopicFilter>()
     private var sweep = RetainedSweep()
     private var gaps = RetainedGaps()
-    /// `true` from the broker's answer to the last subscription until the connection is lost.
+    /// `true` from the broker's answer to the last subscription of a connection until that connection is lost.
     private var isSettled = false
 
     /// Makes the state of a subscriber that has not been connected yet, so that no retained message has arrived.
@@ -70,7 +70,8 @@ struct RetainedCollection: Sendable {
         self.slices.begin(filters)
     }
 
-    /// Handles that the connection was lost. Expected positions remain expected on the next connection.
+    /// Handles that the connection was lost: the collection of retained positions ends without a result. Positions that
+    /// the program's history leads to expect remain expected on the next connection.
     mutating func disconnected() {
         self.isSettled = false
         self.sweep.disconnected()

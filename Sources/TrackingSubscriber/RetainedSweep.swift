@@ -9,7 +9,8 @@ struct RetainedSweep: Sendable {
     /// The trackables of which a position arrived since the connection was made; `nil` while no retained positions are
     /// being collected.
     private var located: Set<TrackableID>?
-    /// The time at which the collection of retained positions ends; `nil` while that time is not set.
+    /// The time at which the collection of retained positions ends. `nil` while there is no collection, or while its
+    /// end is not known because the broker has not answered all subscriptions.
     private(set) var deadline: MonotonicTime?
     /// The trackables that had a position, by the program's history, and that were not compared with the positions at
     /// the broker yet. They remain expected across connections.

@@ -64,7 +64,7 @@ public struct SubscriberConfiguration: MemberConfiguration, Hashable {
     }
 }
 
-/// The state of a subscriber for one trackable that it watches.
+/// The state of a watched trackable as the subscriber sees it: offline, online, stale or failed.
 public enum SubscriberState: String, Hashable, Sendable, CaseIterable {
     /// No publisher of the trackable is present, or this program is not connected, or it may not read the trackable.
     case offline = "OFFLINE"
@@ -83,9 +83,9 @@ public enum SubscriberState: String, Hashable, Sendable, CaseIterable {
 public struct PublisherPresence: Hashable, Sendable {
     /// The presence of a trackable's publisher, as far as the subscriber knows.
     public enum Status: String, Hashable, Sendable, CaseIterable {
-        /// A publisher of the trackable is present.
+        /// The subscriber is connected, and a publisher of the trackable is present.
         case present = "PRESENT"
-        /// No publisher of the trackable is present.
+        /// The subscriber is connected, and no publisher of the trackable is present.
         case absent = "ABSENT"
         /// The presence is unknown, because this program is not connected or may not read the trackable.
         case unknown = "UNKNOWN"
@@ -152,7 +152,7 @@ public enum SubscriberEvent: Hashable, Sendable {
     /// The subscriber's state for a trackable changed. The error is the reason; it is `nil` if there is no particular
     /// reason.
     case state(TrackableID, SubscriberState, TrackingError?)
-    /// The presence of the trackable's publisher changed.
+    /// The presence of the trackable's publisher changed to present, absent or unknown.
     case presence(TrackableID, PublisherPresence)
     /// The broker rejects the subscription to a trackable, or to all trackables (`nil`), with this reason. The
     /// subscriber tries again after waits of up to 15 minutes. The event is delivered once for a rejection that lasts,

@@ -121,8 +121,9 @@ extension SubscriberStateMachine {
             + [.send([.close(within: .zero)])]
     }
 
-    /// Handles the broker's answer to subscriptions. Reports rejected filters once, and schedules another attempt to
-    /// subscribe to them. The caller must update the states of the affected trackables.
+    /// Handles the broker's answer to subscriptions. Reports a rejection of a trackable's filters once, and schedules
+    /// another attempt to subscribe to rejected filters. This method's caller must then report the changed states of
+    /// the affected trackables.
     private mutating func answered(
         _ filters: [TopicFilter], _ refusals: [TrackingError?], at moment: Moment
     ) -> [Action] {
@@ -160,7 +161,8 @@ extension SubscriberStateMachine {
         return self.perform(self.attendance.request(resolution, for: id, self.member.session, at: moment.wall))
     }
 
-    /// Returns the action that publishes and clears the subscriber's presences and requests.
+    /// Returns the action that publishes and clears these messages, the subscriber's presences and resolution requests;
+    /// none if there is nothing to send.
     mutating func perform(_ messages: [Attendance.Message]) -> [Action] {
         Self.sending(
             messages.flatMap { message in

@@ -81,8 +81,8 @@ extension SubscriberStateMachine {
         return actions + self.handle(self.member.note(presence, now: moment.now), at: moment)
     }
 
-    /// Notes the present time as the time of the last message for each trackable whose owner is this client, because
-    /// the client has published that it is online.
+    /// Stores the present time as the time of the last message for each trackable whose owner is `client`, because
+    /// `client` has published that it is online.
     private mutating func noteSign(of client: ClientID, at moment: Moment) {
         for id in self.member.presence.trackables(of: client) where self.assets[id]?.owner?.client == client {
             self.assets[id]?.signs.lastSeen = moment.wall
@@ -103,9 +103,9 @@ extension SubscriberStateMachine {
         return actions
     }
 
-    /// Makes room for a new trackable when the limit of watched trackables is reached. Stops watching all trackables
-    /// that have been without a publisher for ``WatchRoom/longAbsence``. If there are none, reports that the new trackable is not
-    /// watched.
+    /// Makes room for a new trackable when the limit of watched trackables is reached: stops watching all trackables
+    /// that have been without a publisher for ``WatchRoom/longAbsence``. If there are none, reports that the new
+    /// trackable is not watched.
     private mutating func makeRoom(for id: TrackableID, at moment: Moment) -> [Action] {
         let (attendance, request) = (self.attendance, self.configuration.requestForAll)
         guard let absent = self.room.search(self.assets, at: moment, where: { attendance.request(for: $0) == request })
@@ -160,7 +160,8 @@ extension SubscriberStateMachine {
 
     // MARK: - Trips and events
 
-    /// Delivers each newer version of a trackable's trip once, from any publisher.
+    /// Handles a message on the topic of a trackable's trip, from any publisher. Delivers each newer version of the
+    /// trip once, and delivers `nil` when the trip was cleared.
     private mutating func travelled(_ id: TrackableID, _ trip: Trip?, at moment: Moment) -> [Action] {
         let actions = trip == nil ? [] : self.appeared(id, at: moment)
         guard self.assets[id]?.isNews(trip) == true else { return actions }

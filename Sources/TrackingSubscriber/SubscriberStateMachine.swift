@@ -18,7 +18,8 @@ package struct SubscriberStateMachine: Sendable {
         /// The program publishes a tracking event of a trackable. The action `published` with the same request number
         /// answers it.
         case publish(TrackingEvent, of: TrackableID, request: UInt64)
-        /// The program knows from its history that these trackables had a position.
+        /// The program knows from its history that these trackables had a position. A subscriber of all trackables asks
+        /// the broker for those of the positions that do not arrive.
         case expect([TrackableID])
         /// The program sends a command to the publisher of a trackable. The action `published` with the same request
         /// number answers it.
@@ -70,7 +71,7 @@ package struct SubscriberStateMachine: Sendable {
     /// The error that another program took over the client id; `nil` if this did not happen.
     var failure: TrackingError?
     var isStopping = false
-    /// The subscriber's presences and resolution requests.
+    /// The presences that the subscriber announces, and the resolutions that it requests, for the watched trackables.
     var attendance: Attendance
     /// The trackables that are watched by id and of which no message has arrived yet, each with the time at which it is
     /// reported as silent.
@@ -82,7 +83,8 @@ package struct SubscriberStateMachine: Sendable {
     /// The search for trackables that the subscriber may stop watching when the limit of watched trackables is reached:
     /// those that have had no publisher for a day.
     var room = WatchRoom()
-    /// The messages that the broker retains, as far as they arrived on the present connection.
+    /// The collection of the messages that the broker retains: which trackables' positions arrived on the present
+    /// connection, and which messages are missing.
     var retained: RetainedCollection
     /// The number of messages that the broker dropped for any client since this program connected, by the broker's own
     /// count; always zero without ``SubscriberConfiguration/readsBrokerDrops``.

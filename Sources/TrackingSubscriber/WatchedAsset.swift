@@ -49,8 +49,8 @@ struct WatchedAsset: Sendable {
         return owned == stream
     }
 
-    /// Handles a location update that does not come from the trackable's owner. The broker's retained update is
-    /// remembered, because its publisher may turn out to be the owner. Any other update is ignored.
+    /// Handles a location update that does not come from the trackable's owner. If it is the broker's retained update,
+    /// it is set aside, because its publisher may become the owner later. Any other such update is ignored.
     mutating func setAside(_ update: LocationUpdate, isRetained: Bool) {
         if isRetained { self.positions.retainedOfOthers = update }
     }

@@ -90,8 +90,8 @@ struct Device: Sendable {
         }
     }
 
-    /// Waits for a failed connection to the broker that must end the program. With `--fail-fast`, returns the reason of
-    /// the first failure. Without it, returns `nil` once no more changes of the connection follow.
+    /// Waits for a failed attempt to connect to the broker that must end the program. With `--fail-fast`, returns the
+    /// reason of the first failed attempt. Without it, returns `nil` once no more changes of the connection follow.
     private func fatal(_ connections: AsyncStream<Disconnection?>) async -> TrackingError? {
         for await change in connections {
             if self.failsFast, let reason = change?.failure { return reason }

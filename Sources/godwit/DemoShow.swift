@@ -20,7 +20,8 @@ final class DemoShow: Service {
     fileprivate struct Seen {
         var inForce: ResolutionInForce?
         var arrivals: [MonotonicTime] = []
-        /// The time at which the last position arrived. A position that the broker had retained also counts.
+        /// The time at which the demo's observer received the last position. A position that the broker had retained
+        /// also counts.
         var lastPosition: MonotonicTime?
     }
 

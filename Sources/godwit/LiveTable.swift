@@ -29,7 +29,7 @@ struct LiveTable {
     let hasColour: Bool
     /// `true` if the watcher is silent: publishers do not count it as a subscriber, and it requests no resolution.
     let isSilent: Bool
-    /// The units in which the table shows speeds and distances.
+    /// The units in which the live table of `godwit watch` shows speeds and distances.
     let units: DisplayUnits
     /// The largest number of tracking events in the table. A terminal with few rows shows fewer.
     static let maximumEvents = 5
@@ -42,7 +42,7 @@ struct LiveTable {
         self.units = units
     }
 
-    /// Updates the table with an event that the subscriber delivered.
+    /// Updates the live table of `godwit watch` with an event that the subscriber delivered.
     mutating func happened(_ event: SubscriberEvent) {
         switch event {
         case .location(let id, let received):

@@ -129,7 +129,7 @@ struct LiveTableLayout {
         columns.reduce(0) { $0 + $1.width } + max(0, columns.count - 1)
     }
 
-    /// The line with the headings of the shown columns.
+    /// The first line of the live table, with the headings of the shown columns.
     var head: String { self.line { Cell(text: $0.title) } }
 
     /// Returns one row of the live table as a line of text, with the cells of the shown columns.

@@ -6,7 +6,8 @@ struct RecorderReadiness {
     private var isConnected = false
     private var isStoreAway = false
     private var lastDrop: ContinuousClock.Instant?
-    /// `true` while the recorder's group does not work and the recorder receives nothing.
+    /// `true` while the broker delivers nothing of the shared subscription of the recorder's group, so that the
+    /// recorder receives nothing.
     private var isShareSilent = false
 
     /// The time for which the recorder reports "not ready" after the broker has dropped a message.
@@ -50,7 +51,8 @@ struct RecorderReadiness {
         return "the broker dropped messages: its queues are too short, or a client with a persistent session is away"
     }
 
-    /// The reason for which the recorder does not store; `nil` while the history accepts records.
+    /// The reason for which the recorder does not store records; `nil` while the history can be reached and accepts
+    /// them.
     var historyReason: String? {
         self.isStoreAway ? "the history rejects records. See the reason in the recorder's log" : nil
     }

@@ -197,9 +197,9 @@ struct Serve: AsyncParsableCommand {
 
 /// The host and the port on which a server of this program listens, such as `127.0.0.1:8080` or `[::1]:8080`.
 struct ListenAddress: Hashable, ExpressibleByArgument, CustomStringConvertible {
-    /// The name or address of the host, without brackets.
+    /// The host name or IP address on which the server listens. An IPv6 address has no brackets here.
     var host: String
-    /// The port, 0…65535; 0 chooses a free port.
+    /// The port on which the server listens, 0…65535; 0 chooses a free port.
     var port: Int
 
     /// The address under which a browser on this computer reaches the server. It is the loopback address if the server

@@ -76,9 +76,9 @@ struct StoreOptions: ParsableArguments {
 
 /// The place of a history, in a file or on a server, as the user gives it with `--store`.
 enum StoreLocation: Hashable, ExpressibleByArgument {
-    /// A SQLite file at this path.
+    /// The history is the SQLite file at this path.
     case sqlite(path: String)
-    /// A PostgreSQL database, with its connection URL in the form of libpq.
+    /// The history is in the PostgreSQL database with this connection URL, in the form of libpq.
     case postgres(address: String)
 
     init?(argument: String) {

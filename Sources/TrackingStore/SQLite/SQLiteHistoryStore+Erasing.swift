@@ -2,7 +2,7 @@ import GRDB
 public import TrackingCore
 import TrackingSQLite
 
-/// Erases records on request, and removes records that are older than a limit.
+/// Erases records from the SQLite history on request, and removes records that are older than a limit.
 extension SQLiteHistoryStore {
     /// Erases records of a trackable for good; see ``HistoryStore/erase(_:before:now:)``.
     ///

@@ -114,7 +114,7 @@ public final class SQLiteHistoryStore: HistoryStore {
         return "file:\(path.hasPrefix("/") ? "//" : "./")\(encoded)?immutable=1"
     }
 
-    /// The maximum time for which a statement waits for a lock of another program.
+    /// The maximum time for which a statement waits for another program's lock on the SQLite file: 5 s.
     static let lockTimeout = Duration.seconds(5)
 
     private static func configuration(isReadOnly: Bool) -> Configuration {

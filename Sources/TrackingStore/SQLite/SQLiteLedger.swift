@@ -73,7 +73,7 @@ enum SQLiteLedger {
             count: Int(row.integer(column + 6)))
     }
 
-    /// Inserts a row for a trackable that has no records yet.
+    /// Inserts a row into the table `trackable` for a trackable that the history does not contain yet.
     static func insert(_ id: TrackableID, _ db: Database) throws -> RecordingLedger.Trackable {
         let statement = try DirectStatement("INSERT INTO trackable (id, recent) VALUES (?, '')", in: db)
         statement.bind(id.rawValue, 1)

@@ -9,11 +9,12 @@ import TrackingPublisher
 struct AgentPlan {
     /// The changes of settings that were made at run time. The settings file stores them.
     let settings: AgentSettings
-    /// The options in force of `godwit-agent run`, parsed. Changes made at run time are included.
+    /// The options in force of `godwit-agent run`, parsed: those given at the start, with the changes made at run time.
     let run: Run
-    /// The options in force as text, by their long names. Changes made at run time are included.
+    /// The options in force of `godwit-agent run` as text, by their long names: those given at the start, with the
+    /// changes made at run time.
     let options: OptionValues
-    /// The trackables that the agent tracks, with their settings.
+    /// The trackables that the agent tracks, each with the settings with which its publisher tracks it.
     let trackables: [Trackable]
 
     private let given: OptionValues

@@ -14,7 +14,7 @@ struct FittedPlan {
         var reason: String
     }
 
-    /// The plan with the given options and all changes that are valid with them.
+    /// The plan with the options given now and all run-time changes that are valid together with them.
     let plan: AgentPlan
     /// The run-time changes from earlier runs that are left out of the plan, because they are invalid together with the
     /// options given now.

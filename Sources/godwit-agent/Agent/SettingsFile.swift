@@ -50,7 +50,8 @@ struct SettingsFile: Sendable {
         return path
     }
 
-    /// Removes the password files that set-up links created, except the one at this path, which is in use.
+    /// Removes the password files that set-up links created, except the one at the path `current`, which is in use.
+    /// Without a path, removes all of them.
     func removePasswords(except current: String?) {
         for path in self.passwordFiles where path != current { try? FileManager.default.removeItem(atPath: path) }
     }

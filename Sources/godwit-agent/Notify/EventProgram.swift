@@ -20,7 +20,8 @@ struct EventProgram: Sendable {
         /// The program could not be started, for this reason.
         case notStarted(String)
 
-        /// The description of the program's failure, for the log; `nil` if the program succeeded.
+        /// The description of the failure of the program that was run for an event, for the agent's log; `nil` if the
+        /// program succeeded.
         var complaint: String? {
             switch self {
             case .succeeded: nil
@@ -43,7 +44,7 @@ struct EventProgram: Sendable {
     /// before the program reads.
     private static let maximumInput = 60_000
 
-    /// The program and its arguments. A name without a slash is looked up in `PATH`.
+    /// The program to run for an event, and its arguments. A name without a slash is looked up in `PATH`.
     let words: [String]
     /// The longest time that the program may run for one event. After that, the agent kills it.
     let limit: Duration

@@ -9,7 +9,7 @@ import TrackingStore
 /// The recorder inside a gateway that runs with `--store`. It stores records into the gateway's history, except while a
 /// `godwit record` runs on the same SQLite history.
 struct BuiltInRecorder: Service {
-    /// The gateway's history. The gateway opens and closes it.
+    /// The gateway's history, into which this recorder stores. The gateway opens and closes it.
     let store: any HistoryStore
     /// The path of the SQLite history; `nil` for a PostgreSQL server, on which several recorders can store at the same
     /// time.

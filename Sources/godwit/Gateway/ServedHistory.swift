@@ -6,7 +6,8 @@ import TrackingStore
 
 /// The history, a database of recorded positions, that a gateway shows to its users, if there is one.
 struct ServedHistory {
-    /// The open history; `nil` if the gateway has none.
+    /// The history that the gateway shows; `nil` if the gateway runs with `--no-store`. The history's file may not
+    /// exist yet.
     var store: (any HistoryStore)?
     /// The path of the SQLite file of the history; `nil` without a history and for a PostgreSQL server.
     var file: String?

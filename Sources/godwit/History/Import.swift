@@ -60,7 +60,7 @@ extension HistoryReader.Format: ExpressibleByArgument {}
 
 /// Imports the points of a file into a history, and commits them after every 2,000 points.
 struct HistoryImport {
-    /// The outcome of an import: the numbers of stored, already stored, discarded and invalid points.
+    /// The outcome of an import: the counts of stored, already stored, discarded and invalid points.
     struct Summary: Equatable {
         var stored = 0
         var duplicates = 0

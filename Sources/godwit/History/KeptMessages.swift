@@ -8,7 +8,7 @@ struct KeptMessages {
     /// The result of clearing the retained messages of one trackable at the broker: the number of cleared topics, and
     /// the topics whose clearing is not proven.
     struct Outcome: Equatable {
-        /// The number of topics that this program cleared and whose clearing is proven.
+        /// The number of topics whose retained messages this program cleared with a proof that they were cleared.
         var cleared: Int
         /// One sentence for each topic whose clearing is not proven, with the reason.
         var remains: [String]
@@ -195,7 +195,7 @@ struct KeptMessages {
         return found.withLock { $0 }
     }
 
-    /// Runs two operations at the same time until one of them returns, and then cancels the other one.
+    /// Runs two operations at the same time until one of them ends, and then cancels the other one.
     private static func first(
         _ one: @escaping @Sendable () async throws -> Void, or other: @escaping @Sendable () async throws -> Void
     ) async throws {
