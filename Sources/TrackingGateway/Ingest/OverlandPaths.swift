@@ -9,8 +9,8 @@ package struct OverlandPaths: Hashable, Sendable {
     private static let taken: Set<Substring> = [
         "healthz", "leaflet", "map", "metrics", "owntracks", "points", "readyz", "s", "session", "tiles",
     ]
-    /// The parts that follow `/api/v1` in the gateway's own HTTP paths. A path for Overland with one of them after
-    /// `/api/v1` is rejected.
+    /// The path parts that follow `/api/v1` in the gateway's own HTTP paths, such as `live`. An operator cannot add a
+    /// path for Overland that begins with `/api/v1` and one of these parts.
     private static let takenOfAPI: Set<Substring> = [
         "fences", "live", "openapi.json", "positions", "quarantine", "rules", "shares", "trackables",
     ]

@@ -85,9 +85,11 @@ struct PendingCommands: Sendable {
 }
 
 extension PendingCommands.Delivery {
-    /// Adds a command to this delivery, in the form that the phone's app understands.
+    /// Adds a translated command to the contents of the HTTP answer to a phone: as a message for OwnTracks, or as
+    /// settings for Overland.
     ///
-    /// - Returns: The outcome for the sender of the command. On success its member `delivered` names the app.
+    /// - Returns: The outcome for the sender of the command: success with the member `delivered`, which names the app,
+    ///   or the reason why the app does not support the command.
     fileprivate mutating func add(
         _ command: PhoneCommand, for client: PhoneClient
     ) -> Result<[String: JSONValue], CommandFailure> {

@@ -8,9 +8,10 @@ package import TrackingRules
 package struct Quarantine: Sendable {
     private let database: GatewayDatabase
 
-    /// The largest number of quarantined pieces of one trackable. The oldest are removed first.
+    /// The largest number of quarantined pieces of one trackable: 1,000. When more arrive, the oldest are removed.
     package static let maximumOfTrackable = 1000
-    /// The largest number of quarantined pieces of all trackables. The oldest are removed first.
+    /// The largest number of quarantined pieces of all trackables together: 10,000. When more arrive, the oldest are
+    /// removed.
     package static let maximum = 10_000
 
     static let migrations = [
@@ -25,23 +26,24 @@ package struct Quarantine: Sendable {
             ])
     ]
 
-    /// A quarantined piece of a request: its bytes, the reason, and the times of its arrival.
+    /// An invalid piece of a phone's request in the quarantine: its bytes, the reason, and the times of its arrival.
     package struct Entry: Hashable, Sendable {
-        /// The number of the quarantined piece. A later piece has a greater number.
+        /// The number of the quarantined piece, an invalid part of a phone's request. A piece that is added later has a
+        /// greater number.
         package let number: Int64
-        /// The trackable of the request that contained the piece.
+        /// The trackable of the phone's request that contained the quarantined piece.
         package let trackable: String
-        /// The name of the program that first sent the piece.
+        /// The `User-Agent` of the program whose request first contained the quarantined piece.
         package let client: String
-        /// The reason for which the piece is invalid.
+        /// The reason for which the gateway rejected the quarantined piece as invalid.
         package let reason: String
-        /// The bytes of the piece, at most the first 4,096.
+        /// The bytes of the quarantined piece, at most the first 4,096.
         package let bytes: [UInt8]
-        /// The time at which the piece first arrived.
+        /// The time at which the quarantined piece arrived for the first time.
         package let first: UnixTime
-        /// The time at which the piece last arrived.
+        /// The time at which the quarantined piece arrived most recently.
         package let last: UnixTime
-        /// The number of times that the piece arrived.
+        /// The number of requests in which the same quarantined piece arrived.
         package let times: Int
     }
 
@@ -88,15 +90,16 @@ package struct Quarantine: Sendable {
         }
     }
 
-    /// The functions that list the trackables with quarantined pieces, and remove the pieces of an erased trackable.
+    /// The functions with which the erasure of records includes the quarantine. One lists the trackables with
+    /// quarantined pieces, and the other removes the pieces of an erased trackable.
     static let erasable = ErasableRecords(
         trackables: { db in
             Set(try String.fetchAll(db, sql: "SELECT DISTINCT trackable FROM refused").map { try TrackableID($0) })
         },
         remove: { try Quarantine.remove($0, before: $1, from: $2) })
 
-    /// Removes quarantined pieces of a trackable, within a transaction: those that last arrived before `time`, or all
-    /// of them (`nil`). The pieces may contain erased positions.
+    /// Removes quarantined pieces of a trackable from the gateway's database, within a transaction: those that last
+    /// arrived before `time`, or all of them (`nil`). The pieces may contain positions that are being erased.
     static func remove(_ id: TrackableID, before time: UnixTime? = nil, from db: Database) throws {
         try db.execute(
             sql: "DELETE FROM refused WHERE trackable = ? AND last < ?",

@@ -23,7 +23,8 @@ struct APIQuery {
         try self.init(QueryParameters(of: request, allowing: names), now: now)
     }
 
-    /// Creates the query from parameters that were already read from the request.
+    /// Creates the query of an API request from parameters that were already read from the request. Relative times,
+    /// such as `10m`, are counted from `now`.
     init(_ parameters: QueryParameters, now: UnixTime = UnixTime(0)) {
         self.parameters = parameters
         self.now = now

@@ -9,22 +9,25 @@ import TrackingSubscriber
 /// the live stream delivers the later ones. If the records cannot be read, or are too many, a `reset` event tells the
 /// client that they are incomplete.
 struct GapReader {
-    /// The largest number of points and events that are read from the history for one live stream.
+    /// The largest number of points and events that are read from the history for one live stream: 10,000. If there are
+    /// more, the client gets the event `reset`.
     static let maximumRecords = 10_000
     /// The number of points that are read from the history at once. It is small, so that a caller whose access ends
     /// receives few points afterwards.
     private static let page = 250
-    /// The largest number of trackables whose history is read for one live stream.
+    /// The largest number of trackables whose history is read for one live stream: 1,000. For a stream with more, the
+    /// client gets the event `reset`.
     static let maximumTrackables = 1_000
-    /// The time before the interruption at which the reading begins: 60 s. Recorders may store points out of order, a
-    /// point up to this time after points with later times.
+    /// The time by which the reading of the history begins before the interruption of the live stream: 60 s. Recorders
+    /// may store points out of order, a point up to this time after points with later times.
     static let disorder = Duration.seconds(60)
 
     private let times: TimeSpan
     private let selection: LiveSelection
     private let history: (any HistoryStore)?
     private let settled: @Sendable () async -> Bool
-    /// The trackables whose history remains to be read; `nil` before the first page.
+    /// The trackables whose records must still be read from the history for the interrupted live stream; `nil` before
+    /// the first page was read.
     private var unread: ArraySlice<TrackableID>?
     private var after: PointName?
     private var left = GapReader.maximumRecords
@@ -73,10 +76,11 @@ struct GapReader {
         return LiveFrame.stream("reset", [:])
     }
 
-    /// Lists the trackables whose history is read. Only the first call does this.
+    /// The first call waits until the gateway receives everything live, and then lists the trackables whose history is
+    /// read. Later calls do nothing.
     ///
-    /// - Returns: `false` if the gateway does not receive everything live in time, or the stream has too many
-    ///   trackables.
+    /// - Returns: `false` if the gateway does not receive everything live in time, or if the live stream shows more
+    ///   than ``maximumTrackables`` trackables.
     private mutating func begin(_ history: any HistoryStore) async throws -> Bool {
         guard self.unread == nil else { return true }
         guard await self.settled() else { return false }
@@ -86,8 +90,8 @@ struct GapReader {
         return true
     }
 
-    /// Returns the trackables of the stream, also those that are known only to the history. For a stream of all
-    /// trackables, returns at most one more than ``maximumTrackables``.
+    /// Returns the trackables that the interrupted live stream shows, also those that only the history knows. For a
+    /// stream of all trackables, returns at most one more than ``maximumTrackables``.
     private func trackables(_ history: any HistoryStore) async throws -> [TrackableID] {
         if let named = self.selection.named { return Array(named) }
         if case .box(let box) = self.selection.wanted {

@@ -16,12 +16,13 @@ package final class LiveHub: Service {
         var streams: [LiveStreamID: LiveStream] = [:]
         /// The open live streams that show a fixed list of trackables, by each trackable of the list.
         var named: [TrackableID: [LiveStreamID: LiveStream]] = [:]
-        /// The streams without a list of trackables: they show all trackables, or those in a geographic area.
+        /// The open live streams that have no list of trackables: they show every trackable, or those in a geographic
+        /// area.
         var open: [LiveStreamID: LiveStream] = [:]
-        /// The number of streams that were opened so far.
+        /// The number of live streams that were opened since the gateway started, including those that have ended.
         var openings = 0
-        /// A counter of changes to the deadlines of streams, such as a stream that ends earlier. The loop that checks
-        /// the deadlines waits until the counter changes.
+        /// A counter that increases when a live stream with a time span was opened, and when the streams of a caller
+        /// were ended. The loop that checks the deadlines of streams then checks them again before its next deadline.
         var deadlineChanges = 0
         var isFinished = false
     }
@@ -44,7 +45,8 @@ package final class LiveHub: Service {
     private let timeSinceDrop: @Sendable () -> Duration?
     private let history: KeptHistory
     private let logger: Logger
-    /// A signal that wakes the tasks in ``waitForStreams(until:for:)``, for example after a stream was opened or ended.
+    /// The signal that wakes the tasks in ``waitForStreams(until:for:)``, so that they evaluate their conditions again.
+    /// It is sent after a live stream was opened, after the streams of a caller were ended, and by ``notifyWaiting()``.
     private let streamChanges = WakeSignal()
     private let clock = DeviceClock()
 
@@ -108,7 +110,8 @@ package final class LiveHub: Service {
         ) { subscriber.request($1, for: $0) }
     }
 
-    /// Delivers updates until the subscriber ends, a graceful shutdown, or cancellation; then ends every stream.
+    /// Delivers the subscriber's updates to the live streams until the subscriber ends, a graceful shutdown begins, or
+    /// the task is cancelled. Then ends every live stream.
     package func run() async {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
@@ -234,12 +237,12 @@ package final class LiveHub: Service {
         self.streamChanges.notify()
     }
 
-    /// The number of streams that were opened so far. A task that must check the callers of new streams compares it
-    /// with an earlier value.
+    /// The number of live streams that were opened since the gateway started, including those that have ended. A task
+    /// that must check the callers of new streams compares it with an earlier value.
     var openings: Int { self.shared.withLock { $0.openings } }
 
-    /// Waits until `condition` is `true` or the deadline has passed. The condition is evaluated again after a stream
-    /// was opened or ended, and after ``notifyWaiting()``.
+    /// Waits until `condition` is `true` or the deadline has passed. The condition is evaluated again after a live
+    /// stream was opened, after the streams of a caller were ended, and after ``notifyWaiting()``.
     func waitForStreams(until deadline: MonotonicTime?, for condition: () -> Bool) async {
         _ = await self.streamChanges.wait(until: deadline, for: condition)
     }

@@ -5,7 +5,8 @@ package import TrackingSubscriber
 
 /// The current state of every trackable, and the recent updates from which interrupted live streams resume.
 package struct LiveHubState: Sendable {
-    /// The first updates that a new live stream delivers.
+    /// The updates with which a new live stream begins. They depend on the id of the last event that the client
+    /// received on an earlier stream.
     package enum Opening: Hashable, Sendable {
         /// The client names no earlier stream. The stream begins with the current state of the trackables, ordered by
         /// event number.
@@ -30,9 +31,11 @@ package struct LiveHubState: Sendable {
     private var places: [TrackableID: Coordinate] = [:]
     /// The positions that the trackables had when the connection to the broker was lost.
     private var lost: [TrackableID: Location] = [:]
-    /// For each trackable, the last update that cleared its position.
+    /// For each trackable, the latest update that cleared its position. A client that was interrupted for too long to
+    /// resume its live stream receives the clearings that it missed.
     private var clearings: [TrackableID: LiveUpdate] = [:]
-    /// The trackables whose publisher was present according to the last known presence.
+    /// The trackables whose publisher is present. A presence that is unknown, as after a loss of the connection to the
+    /// broker, does not change this set.
     private var published: Set<TrackableID> = []
     private var ring: UpdateRing
     private let maximumTrackables: Int
@@ -126,8 +129,9 @@ package struct LiveHubState: Sendable {
         }
     }
 
-    /// Returns the trackables whose position has changed since the connection to the broker was lost. The value of each
-    /// is the time of its position at the loss. The caller calls this once the subscriber is connected again.
+    /// Returns the trackables whose position has changed since the connection to the broker was lost, each with the
+    /// time of the position that it had at the loss. Then forgets the positions from before the loss. The hub calls
+    /// this function once the subscriber is connected again.
     package mutating func takeMoved() -> [TrackableID: UnixTime] {
         defer { self.lost = [:] }
         return self.lost.filter { id, before in self.latest[id]?[.position]?.location.map { $0 != before } ?? false }
@@ -266,7 +270,8 @@ package struct LiveHubState: Sendable {
         self.delivered(.clock, of: id, lead.map { JSONValue.object(["ahead": .number(Double($0))]).json }, at: wall)
     }
 
-    /// Returns the next event id. The time in the id never decreases, even if the gateway's clock is set back.
+    /// Returns the id of the next event for live streams; its number follows that of the last update. The time in the
+    /// id never decreases, even if the gateway's clock is set back.
     private mutating func next(at wall: UnixTime) -> LiveEventID {
         self.lastTime = max(self.lastTime, wall)
         return LiveEventID(epoch: self.epoch, number: self.number + 1, time: self.lastTime)

@@ -13,33 +13,36 @@ package struct LiveQueue: Sendable {
         let kind: LiveUpdate.Kind
     }
 
-    /// The number of waiting updates above which the queue first removes outdated updates.
+    /// The number of updates for the client of a live stream above which the queue removes outdated updates for the
+    /// first time: 1,024.
     package static let few = 1_024
-    /// The largest number of updates that may remain in the queue after outdated updates were removed. The stream ends
-    /// when more remain.
+    /// The largest number of updates that may remain in the queue of a live stream after outdated updates were removed:
+    /// 65,536. The stream ends when more remain.
     package static let maximum = 65_536
 
-    /// The number of waiting bytes above which the queue first removes outdated updates: 8 MiB.
+    /// The number of bytes for the client of a live stream above which the queue removes outdated updates for the first
+    /// time: 8 MiB.
     package static let fewBytes = 8_388_608
-    /// The largest number of bytes that may remain in the queue after outdated updates were removed: 32 MiB. The stream
-    /// ends when more remain.
+    /// The largest number of bytes that may remain in the queue of a live stream after outdated updates were removed:
+    /// 32 MiB. The stream ends when more remain.
     package static let maximumBytes = 33_554_432
 
     private var waiting: [LiveUpdate] = []
-    /// The approximate number of bytes of the waiting updates.
+    /// The approximate number of bytes of the updates that wait to be written to the client of the live stream.
     package private(set) var bytes = 0
-    /// The number of waiting updates above which the queue next removes outdated updates. After each removal, this
-    /// limit becomes twice the number of updates that remained, but at least ``few`` and at most ``maximum``. So
-    /// removals are rare, and their cost per update stays low.
+    /// The number of waiting updates above which the queue of a live stream next removes outdated updates. After each
+    /// removal, this limit becomes twice the number of updates that remained, but at least ``few`` and at most
+    /// ``maximum``. So removals are rare, and their cost per update stays low.
     private var limit = LiveQueue.few
-    /// The number of waiting bytes above which the queue next removes outdated updates. After each removal, this limit
-    /// becomes twice the number of bytes that remained, but at least ``fewBytes`` and at most ``maximumBytes``.
+    /// The number of waiting bytes above which the queue of a live stream next removes outdated updates. After each
+    /// removal, this limit becomes twice the number of bytes that remained, but at least ``fewBytes`` and at most
+    /// ``maximumBytes``.
     private var byteLimit = LiveQueue.fewBytes
 
     /// Creates an empty queue for a live stream.
     package init() {}
 
-    /// The number of waiting updates.
+    /// The number of updates that wait to be written to the client of the live stream.
     package var count: Int { self.waiting.count }
 
     /// Appends an update to the queue. If the queue is then too long, removes its outdated updates.
@@ -60,7 +63,7 @@ package struct LiveQueue: Sendable {
         update.frame.readableBytes + (update.location?.extra?.count ?? 0)
     }
 
-    /// Removes and returns all waiting updates, in order.
+    /// Removes and returns all updates that wait to be written to the client of the live stream, in order.
     package mutating func takeAll() -> [LiveUpdate] {
         defer {
             self = LiveQueue()

@@ -4,20 +4,21 @@ import TrackingSubscriber
 
 /// The trackables and positions that one live stream shows, and its caller's permission.
 package struct LiveSelection: Hashable, Sendable {
-    /// The trackables or the geographic area that the client requested.
+    /// The part of the trackables that a client requested for its live stream: all, certain ones, or those in a
+    /// geographic area.
     package enum Wanted: Hashable, Sendable {
-        /// All trackables that the caller may read.
+        /// The live stream shows all trackables that its caller may read.
         case everything
-        /// The given trackables, as far as the caller may read them.
+        /// The live stream shows the given trackables, without those that its caller may not read.
         case these(Set<TrackableID>)
-        /// All trackables inside a geographic area. When a trackable leaves the area, its first position outside is
-        /// delivered too.
+        /// The live stream shows the trackables inside a geographic area. When a trackable leaves the area, its first
+        /// position outside is delivered too.
         case box(GeoBox)
     }
 
-    /// The trackables or the geographic area that the client requested.
+    /// The trackables or the geographic area that the client requested for its live stream.
     package var wanted: Wanted
-    /// The trackables that the caller may read.
+    /// The trackables that the caller of the live stream may read.
     package var reads: TrackableScope
     /// The time span that a share link shows; `nil` for a caller without this limit. Positions of another time are not
     /// delivered. Neither are presence, trips and events, because they may contain other times.

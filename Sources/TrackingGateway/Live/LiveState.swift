@@ -3,7 +3,7 @@ package import TrackingCore
 /// The current state of the trackables, as the gateway received it from the broker. The API routes read it through
 /// these functions.
 package struct LiveState: Sendable {
-    /// The current state of one trackable.
+    /// The current state of one trackable: its last known position, and other known parts such as its trip.
     package struct Known: Sendable {
         /// The last known position of the trackable; `nil` for none.
         package var position: Location?
@@ -34,8 +34,8 @@ package struct LiveState: Sendable {
     /// The time for which the gateway reports that it is not ready after the broker dropped a message: 10 minutes.
     static let dropMemory = Duration.seconds(600)
 
-    /// Creates the functions that read the current state. If `present` is omitted, exactly the trackables with a known
-    /// position count as present.
+    /// Creates the functions that read the current state of the trackables. If `present` is omitted, exactly the
+    /// trackables with a known position count as present.
     package init(
         known: @escaping @Sendable (TrackableID) -> Known?,
         positions: @escaping @Sendable () -> [TrackableID: Location],

@@ -31,7 +31,8 @@ package final class LiveStream: Sendable {
     }
 
     private struct State {
-        /// The first updates of the stream that are not written yet.
+        /// The updates with which the live stream begins. The list is empty once the stream's task has taken them to
+        /// write them to the client.
         var opening: [LiveUpdate]
         var queue = LiveQueue()
         var heartbeat: LiveEventID?
@@ -41,8 +42,9 @@ package final class LiveStream: Sendable {
         var cut: MonotonicTime?
         var waiter: CheckedContinuation<Void, Never>?
 
-        /// Returns the next thing to write: the end, the first updates, the waiting updates or a heartbeat, in this
-        /// order of priority. Removes what it returns, except the end. `nil` if nothing waits.
+        /// Returns the next thing to write to the client of the live stream: the end, the first updates, the waiting
+        /// updates or a heartbeat, in this order of priority. Removes what it returns, except the end. `nil` if nothing
+        /// waits to be written.
         mutating func take() -> Step? {
             if let ending = self.ending { return .ended(ending) }
             if !self.opening.isEmpty {
@@ -53,7 +55,7 @@ package final class LiveStream: Sendable {
             return self.heartbeat.take().map { .heartbeat($0) }
         }
 
-        /// `true` if nothing waits to be written: no update, no heartbeat and no end.
+        /// `true` if nothing waits to be written to the client of the live stream: no update, no heartbeat and no end.
         var isIdle: Bool {
             self.ending == nil && self.opening.isEmpty && self.queue.count == 0 && self.heartbeat == nil
         }
@@ -124,8 +126,8 @@ package final class LiveStream: Sendable {
         return lost
     }
 
-    /// Adds a heartbeat if nothing waits to be written. Otherwise adds none, and removes a heartbeat that is not
-    /// written yet.
+    /// Adds a heartbeat if nothing waits to be written to the client of the live stream. Otherwise adds none, and
+    /// removes an earlier heartbeat that is not written yet.
     func beat(_ id: LiveEventID) {
         self.state.withLock { $0.heartbeat = $0.isIdle ? id : nil }
         self.wake()
@@ -139,7 +141,7 @@ package final class LiveStream: Sendable {
         if ending == .tooSlow { self.cut() }
     }
 
-    /// `true` once the live stream has ended.
+    /// `true` once the live stream has ended, for any reason.
     var isOver: Bool { self.state.withLock { $0.ending != nil } }
 
     /// The time that a client has to read the rest of an ended stream: 5 s. After this time, the client's connection is

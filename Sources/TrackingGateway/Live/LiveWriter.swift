@@ -13,7 +13,8 @@ struct LiveWriter {
     let hub: LiveHub
     let history: (any HistoryStore)?
 
-    /// The approximate number of bytes up to which small updates are combined into one write.
+    /// The number of bytes from which a write to the client of a live stream is not filled with further updates: 64
+    /// KiB.
     private static let chunk = 65_536
 
     /// Writes to the client until the live stream has ended, and then removes the stream from the hub.
@@ -84,8 +85,8 @@ struct LiveWriter {
         while !rest.isEmpty, !self.stream.isOver { try await writer.write(self.together(&rest)) }
     }
 
-    /// Removes updates from the front of the list and returns their bytes in one buffer, up to about 64 KiB. The buffer
-    /// of a single update is returned without a copy.
+    /// Removes updates from the front of `updates`, until their bytes exceed about 64 KiB or none is left, and returns
+    /// their bytes in one buffer. The buffer of a single update is returned without a copy.
     @inline(never) private func together(_ updates: inout ArraySlice<LiveUpdate>) -> ByteBuffer {
         guard let first = updates.popFirst() else { return ByteBuffer() }
         var buffer = self.stream.selection.frame(of: first)

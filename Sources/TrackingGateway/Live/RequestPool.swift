@@ -71,7 +71,7 @@ package struct LiveStreamID: Hashable, Sendable, CustomStringConvertible {
     /// The id of the live stream as text.
     package var description: String { self.member.session.rawValue }
 
-    /// Reads the id of a live stream; `nil` for an invalid text.
+    /// Reads the id of a live stream from a client's text; `nil` if the text is invalid.
     package init?(_ text: String) {
         guard let session = SessionID(text), let client = ClientID(topicLevel: "live") else { return nil }
         self.member = SubscriberID(client: client, session: session)

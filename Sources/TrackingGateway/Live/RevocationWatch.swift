@@ -13,7 +13,8 @@ final class RevocationWatch: Service {
     /// The shortest time between two checks of the callers' permissions. A stream may continue for this time after its
     /// caller lost the permission.
     static let pause = Duration.seconds(1)
-    /// The time after which the check is repeated when the database could not be read.
+    /// The time after which the check of the callers' permissions is repeated if the gateway's database could not be
+    /// read: 2 s.
     private static let retry = Duration.seconds(2)
     /// The longest wait until the next check when a permission has an expiry time. The wait is limited because the
     /// system clock may be set in the meantime.

@@ -4,8 +4,8 @@ import NIOCore
 /// from them. Their count and their bytes are limited.
 struct UpdateRing: Sendable {
     private var updates: [LiveUpdate] = []
-    /// The index in `updates` of the oldest update that is still available. The updates in front of this index are
-    /// removed later, many at once.
+    /// The index in `updates` of the oldest update that an interrupted live stream can still receive. The array removes
+    /// the updates in front of this index later, many at once.
     private var head = 0
     private var bytes = 0
     private let maximumCount: Int
@@ -19,11 +19,11 @@ struct UpdateRing: Sendable {
         self.maximumBytes = bytes
     }
 
-    /// The number of updates that are available to interrupted streams.
+    /// The number of updates that interrupted live streams can still receive.
     var count: Int { self.updates.count - self.head }
 
-    /// Appends an update whose number is above all earlier ones, and removes the oldest updates beyond the limits. The
-    /// appended update always remains.
+    /// Appends an update from which interrupted live streams can resume. Its number must be above all earlier ones.
+    /// Removes the oldest updates beyond the limits; the appended update always remains.
     mutating func append(_ update: LiveUpdate) {
         self.updates.append(update)
         self.bytes += update.frame.readableBytes

@@ -141,7 +141,7 @@ struct HistoryPieces: Sendable {
         self.maximumPoints = maximumPoints
     }
 
-    /// Returns the next bytes of the output file; `nil` after the last bytes.
+    /// Returns the next bytes of the exported file; `nil` after the last bytes.
     mutating func next() async throws -> ByteBuffer? {
         switch self.stage {
         case .begin:

@@ -74,7 +74,7 @@ struct EventCursor {
     /// The last event on the previous page. Only its time, number and stream are meaningful.
     let event: TrackingEvent
 
-    /// Creates a cursor whose next page begins after the given event.
+    /// Creates the cursor for the page after the given event, which is the last event of the page before.
     init(_ event: TrackingEvent) { self.event = event }
 
     /// Reads a cursor from the ``text`` that a client sent back; `nil` if the client sent none.
@@ -90,8 +90,8 @@ struct EventCursor {
         self.event = TrackingEvent(id: "-", stream: stream, seq: seq, time: UnixTime(time), kind: .action)
     }
 
-    /// The cursor as text, for the query parameter `after`. The id of the stream is encoded so that the text needs no
-    /// percent-encoding.
+    /// The cursor as text, for the query parameter `after`: it names the event after which the next page begins. The id
+    /// of the stream is encoded so that the text needs no percent-encoding.
     var text: String {
         let stream = (try? TrackableID(self.event.stream.rawValue))?.topicLevel ?? ""
         return "\(self.event.time.seconds)_\(self.event.seq)_\(stream)"
@@ -113,7 +113,7 @@ private struct JSONListBuffer {
 
     mutating func end(_ ending: String) { self.buffer.writeString(ending) }
 
-    /// Removes and returns the bytes of the list that are not written yet.
+    /// Removes and returns the bytes that were added to the JSON list since the last call.
     mutating func take() -> ByteBuffer {
         defer { self.buffer.clear() }
         return self.buffer

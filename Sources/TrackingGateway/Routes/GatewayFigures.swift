@@ -39,7 +39,7 @@ struct GatewayFigures: Sendable {
         [("webhook", "\(number + 1)"), ("host", "\(webhook)")]
     }
 
-    /// Counts a report that the gateway ignores a trackable because it already watches the largest number of
+    /// Counts a report of the subscriber that it ignores a trackable, because it already watches the largest number of
     /// trackables.
     func leftTrackablesAlone() { self.overfull.increment() }
 

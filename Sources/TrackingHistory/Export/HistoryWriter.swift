@@ -28,7 +28,8 @@ public struct HistoryWriter: Sendable {
             }
     }
 
-    /// Returns the beginning of the output, before the first point. Call this function once.
+    /// Returns the first bytes of the exported file, such as a header, which precede those of the first point. Call
+    /// this function once.
     public mutating func begin() -> [UInt8] { Array(self.writer.begin().utf8) }
 
     /// Returns the bytes of the next point. If the point comes from another stream (another life of the publisher's
@@ -40,13 +41,13 @@ public struct HistoryWriter: Sendable {
         return Array(interruption.utf8) + self.writer.append(point)
     }
 
-    /// Interrupts the track, because points are missing between the last point and the next one. Formats that draw a
-    /// track leave a gap there.
+    /// Interrupts the exported track between the last point and the next one, because points are missing there. Formats
+    /// that draw a track leave a gap.
     ///
     /// - Returns: The bytes that the format needs for the interruption.
     public mutating func interrupt() -> [UInt8] { Array(self.writer.interrupt().utf8) }
 
-    /// Returns the end of the output, after the last point. Call this function once.
+    /// Returns the last bytes of the exported file, which follow those of the last point. Call this function once.
     public mutating func finish() -> [UInt8] { Array(self.writer.finish().utf8) }
 }
 

@@ -20,16 +20,17 @@ public struct TrackContinuity: Sendable {
 
     private let coverage: [StreamID: StreamCoverage]
     private var last: (stream: StreamID, seq: UInt64, time: UnixTime)?
-    /// The time of the previous point, with or without a number; `nil` before the first point.
+    /// The time of the last compared point, with or without a record number; `nil` before the first point.
     private var lastTime: UnixTime?
 
-    /// Makes a detector for a history.
+    /// Makes a detector of the missing points of one history.
     ///
     /// - Parameter coverage: For each stream, the known states of record numbers, such as stored or gone. Only stored
     ///   records count as present.
     public init(_ coverage: [StreamID: StreamCoverage]) { self.coverage = coverage }
 
-    /// Compares the next point of the history with the previous one, and remembers it for the next comparison.
+    /// Compares the next point of the history with the previous one, and returns if records between them are missing.
+    /// Remembers the point for the next comparison.
     public mutating func step(to point: Location) -> Step {
         defer { self.lastTime = point.time }
         guard let stream = point.stream, let seq = point.seq else {

@@ -9,8 +9,8 @@ struct TrackPiece: Sendable {
 
     private(set) var points: [Location] = []
 
-    /// Adds a point to the piece. Returns the points of the piece if it now has ``limit`` points, and begins the next
-    /// piece; otherwise returns `nil`.
+    /// Adds a point to the current piece of the track. If the piece now has ``limit`` points, returns them, and begins
+    /// the next piece with the last of them. Otherwise returns `nil`.
     mutating func append(_ point: Location) -> [Location]? {
         self.points.append(point)
         guard self.points.count == Self.limit else { return nil }
@@ -18,7 +18,7 @@ struct TrackPiece: Sendable {
         return self.points
     }
 
-    /// Ends the track, and returns its points that were not returned before; `nil` when there are none.
+    /// Ends the track, and returns the points of its last piece; `nil` when all points were returned before.
     ///
     /// - Parameter hasGiven: `true` when an earlier piece of this track was returned. The remaining points then begin
     ///   with the last point of that piece. If no other point remains, the result is `nil`.

@@ -3,7 +3,7 @@
 struct CSVCutter: Sendable {
     /// A record of a CSV file: its fields, or the report that the record is too long.
     enum Record: Hashable, Sendable {
-        /// The fields of a record and the number of its first line. Empty lines are not records.
+        /// The fields of a CSV record and the line number of its beginning. Empty lines are not records.
         case fields([String], line: Int)
         /// A record above ``CSVCutter/limit`` bytes, or with a quoted field that does not end. Its bytes up to the next
         /// line end were dropped.
@@ -26,7 +26,7 @@ struct CSVCutter: Sendable {
     private var isQuoteOpen = false
     private var isSkipping = false
     private var followsReturn = false
-    /// The bytes of the first line of the file, until the separator is known.
+    /// The bytes of the first line of the CSV file, until the line is complete and the separator is determined from it.
     private var head: [UInt8] = []
 
     mutating func append(_ bytes: ArraySlice<UInt8>) -> [Record] {

@@ -11,15 +11,15 @@ public import TrackingCore
 public struct HistoryReader: Sendable {
     /// A file format whose points a history reader can read.
     public enum Format: String, Hashable, Sendable, CaseIterable {
-        /// GPX 1.0 and 1.1: the track points.
+        /// Input in GPX 1.0 or 1.1. The track points are read.
         case gpx
-        /// GeoJSON: a sequence of FeatureCollections and Features.
+        /// Input in GeoJSON: a sequence of FeatureCollections and Features.
         case geojson
-        /// CSV with a header line that names the columns.
+        /// Input in CSV with a header line that names the columns.
         case csv
-        /// A `.rec` file of the OwnTracks Recorder, with one message on each line.
+        /// Input from the OwnTracks Recorder: a `.rec` file with one message on each line.
         case owntracks
-        /// Batches of the phone app Overland: a sequence of JSON objects `{"locations": […]}`.
+        /// Input from the phone app Overland: batches, as a sequence of JSON objects `{"locations": […]}`.
         case overland
 
         /// Returns the format for a file name by its suffix: `gpx`; `json`, `geojson`, `jsonl`, `ndjson`, `geojsonl`
@@ -39,7 +39,8 @@ public struct HistoryReader: Sendable {
     private var decoder: any RecordingDecoder
     private var text = UnicodeText()
 
-    /// Makes a reader for a file in the given format. The reader expects the file from its beginning.
+    /// Makes a reader of the points in a file of the given format. The first bytes that are passed must be the
+    /// beginning of the file.
     public init(_ format: Format) {
         self.decoder =
             switch format {
@@ -50,8 +51,8 @@ public struct HistoryReader: Sendable {
             }
     }
 
-    /// The error because of which reading stopped, for example because the file does not have the expected format.
-    /// `nil` while there is none. Points before the error were returned.
+    /// The error because of which the reader stopped, for example because the file does not have the expected format.
+    /// `nil` while the reader has not stopped. The points before the error were returned.
     public var failure: TrackingError? { self.decoder.failure }
 
     /// Reads further bytes of the file. Returns an event for each point that they complete, and for each invalid one.
@@ -59,7 +60,8 @@ public struct HistoryReader: Sendable {
         self.decoder.append(self.text.append(bytes))
     }
 
-    /// Ends the file and returns the remaining events. Sets ``failure`` when the file has another format.
+    /// Ends the file and returns the remaining points and invalid points as events. Sets ``failure`` when the file has
+    /// another format than the expected one.
     public mutating func finish() -> [SourceEvent] {
         self.decoder.append(self.text.finish()) + self.decoder.finish()
     }

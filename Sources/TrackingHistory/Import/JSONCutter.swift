@@ -6,18 +6,21 @@
 /// or a bracket in an impossible position, ends the current object as broken, and the next object begins. So a damaged
 /// line affects little more than itself. A value above ``limit`` bytes is dropped.
 struct JSONCutter: Sendable {
-    /// An item that the cutter found. `line` is the number of the line where the item begins. For ``brokenOff(line:)``,
-    /// it is the last line of the input.
+    /// An item that the cutter found in the JSON text: a value, the end of an object, or an error. `line` is the number
+    /// of the line where the item begins. For ``brokenOff(line:)``, it is the last line of the input.
     enum Piece: Hashable, Sendable {
-        /// A value: an element of the list with this name, or a whole object that has no such list (`nil`).
+        /// A complete JSON value: an element of the list with the given name, or a whole object that has none of the
+        /// lists (`nil`).
         case value([UInt8], of: String?, line: Int)
-        /// The end of an object that has one of the lists. The elements of the list were returned before, as values.
+        /// The end of a JSON object that has one of the lists, such as `features`. The elements of the list were
+        /// returned before, as values.
         case emptied
-        /// A value above ``JSONCutter/limit`` bytes. Its bytes were dropped.
+        /// A JSON value above ``JSONCutter/limit`` bytes. Its bytes were dropped.
         case tooLong(line: Int)
-        /// Bytes outside of objects that are not white space, or a broken object. Reported once for each line.
+        /// Bytes that are not JSON: bytes other than white space outside of all objects, or a broken object. Reported
+        /// once for each line.
         case notJSON(line: Int)
-        /// The end of the input inside an object or inside the enclosing array.
+        /// The input ended inside a JSON object, or inside the array that encloses all objects.
         case brokenOff(line: Int)
     }
 
@@ -25,29 +28,33 @@ struct JSONCutter: Sendable {
     static let limit = 131_072
 
     private let lists: Set<String>
-    /// The bytes of the current value. Before a list, they are the part of the object that precedes the list.
+    /// The bytes of the JSON value that is being read, as far as they were read. Before a list such as `features`
+    /// begins, they are the beginning of the whole object.
     private var bytes: [UInt8] = []
     private var isTooLong = false
     private var startLine = 1
     private var line = 1
     private var depth = 0
-    /// The name of the current list, whose elements are returned; `nil` outside of a list.
+    /// The name of the list, such as `features`, whose elements are being read; `nil` outside of such a list.
     private var list: String?
     private var isInList: Bool { self.list != nil }
-    /// `true` when the current object had one of the lists. The bytes of the object after its list are then ignored.
+    /// `true` when the JSON object that is being read had a list such as `features`. The bytes of the object after the
+    /// list are then ignored.
     private var hadList = false
     private var isInString = false
     private var isEscaped = false
-    /// The last string at the top level of the current object. If a colon follows, the string is the name of a member.
+    /// The beginning of the last string at the top level of the JSON object that is being read. If a colon follows, the
+    /// string is the name of a member.
     private var name: [UInt8] = []
     private var isNamed = false
     private var badLine = 0
-    /// `true` until the input's first object, array or invalid byte has begun.
+    /// `true` until the input has its first JSON object, an array that encloses all objects, or a byte that is not
+    /// JSON.
     private var isFirst = true
-    /// `true` while an array that encloses all objects of the input has not ended.
+    /// `true` while the JSON array that encloses all objects of the input has begun and not ended.
     private var isWhole = false
-    /// The last byte of the input that is neither white space nor inside a string. It decides if a bracket is in a
-    /// possible position.
+    /// The last byte of the input that is neither white space nor inside a string. Inside an object, an opening bracket
+    /// is possible only after `:`, `,` or `[`.
     private var previous: UInt8 = 0
 
     init(lists: Set<String>) { self.lists = lists }
@@ -61,7 +68,8 @@ struct JSONCutter: Sendable {
         return pieces
     }
 
-    /// Ends the input. Returns an item if an object, or the array around all objects, has not ended.
+    /// Ends the input. Returns the item ``Piece/brokenOff(line:)`` if a JSON object, or the array around all objects,
+    /// has not ended; otherwise none.
     mutating func finish() -> [Piece] {
         guard self.depth > 0 || self.isWhole else { return [] }
         defer { self.giveUp() }
@@ -167,7 +175,7 @@ struct JSONCutter: Sendable {
         }
     }
 
-    /// Reports the current object as broken and leaves it, so that the next object can begin.
+    /// Reports the JSON object that is being read as broken and abandons it, so that the next object can begin.
     private mutating func giveUp(_ pieces: inout [Piece]) {
         if self.badLine != self.startLine { pieces.append(.notJSON(line: self.startLine)) }
         self.badLine = self.startLine
@@ -204,8 +212,8 @@ struct JSONCutter: Sendable {
         self.isTooLong = false
     }
 
-    /// Ends an element of a list at a comma or bracket, if the element is a plain value such as a number. Elements that
-    /// are objects or arrays end at their own brackets.
+    /// Ends an element of a list such as `features` at a comma or at the list's closing bracket, if the element is a
+    /// plain value such as a number. Elements that are objects or arrays end at their own brackets.
     private mutating func endScalar(_ pieces: inout [Piece]) {
         guard self.isTooLong || self.bytes.contains(where: { $0 > 0x20 }) else { return self.clear() }
         if self.bytes.first.map({ $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "[") }) != true {

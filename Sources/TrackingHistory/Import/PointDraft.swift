@@ -4,13 +4,12 @@ package import TrackingCore
 /// unknown names become members of the point's `extra`, a JSON object of limited size. When they exceed that size, the
 /// largest are left out. A member of a value `extra` takes precedence over a value of the same name.
 package struct PointDraft {
-    /// The meaning of a named value, such as the altitude of the point.
+    /// The kinds of meaning that a named value can have, such as the altitude of the point.
     package enum Meaning: Sendable {
         case time, latitude, longitude, altitude, accuracyHorizontal, accuracyVertical, bearing, accuracyBearing
         case speed, accuracySpeed, kilometresPerHour, floor, battery, batteryPercent, mode, motion, tripID, source
         case extra
-        /// The meaning of a value that is ignored. The value names a record in a publisher's log, or the reader gets it
-        /// from another part of the file.
+        /// The meaning of a named value that the point ignores, such as `trackable`, `seq` or `late`.
         case nothing
     }
 
@@ -45,7 +44,8 @@ package struct PointDraft {
     private var longitude: Double?
     private var isPlaceGiven = false
     private var rest = Location(coordinate: PointDraft.anywhere, time: UnixTime(0))
-    /// The values with unknown names, as JSON text. They become members of the point's `extra`.
+    /// The JSON texts of the values whose names have no known meaning, by name. They become members of the point's
+    /// `extra`.
     private var unknown: [String: ArraySlice<UInt8>] = [:]
 
     // Latitude and longitude are in range.
@@ -108,7 +108,7 @@ package struct PointDraft {
         }
     }
 
-    /// Returns the finished point.
+    /// Returns the point with all values that were set.
     ///
     /// - Throws: ``BadPoint`` that names the missing or wrong value. It never contains a coordinate.
     package func location() throws(BadPoint) -> Location {

@@ -9,7 +9,8 @@ struct UnicodeText: Sendable {
     }
 
     private var encoding = Encoding.unknown
-    /// The bytes that were read but not converted yet, such as the first half of a UTF-16 character.
+    /// The bytes of the file that were read but not converted to UTF-8 yet, such as the first half of a UTF-16
+    /// character.
     private var rest: [UInt8] = []
 
     /// Adds bytes of the file, and returns the UTF-8 text of all characters that are complete.
@@ -35,7 +36,8 @@ struct UnicodeText: Sendable {
         return Array(String(decoding: units, as: UTF16.self).utf8)[...]
     }
 
-    /// Ends the file, and returns the remaining bytes that could not be converted, unchanged.
+    /// Ends the file, and returns unchanged the remaining bytes that could not be converted to UTF-8, such as half of a
+    /// UTF-16 character.
     mutating func finish() -> ArraySlice<UInt8> {
         defer { self.rest = [] }
         return self.rest[...]

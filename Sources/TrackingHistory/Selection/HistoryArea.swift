@@ -3,13 +3,13 @@ public import TrackingCore
 
 /// An area between two meridians and two parallels: a rectangle on a map. Its edges belong to it.
 public struct BoundingBox: Hashable, Sendable {
-    /// The south-west corner of the box. When its longitude is greater than that of the north-east corner, the box
-    /// crosses the antimeridian.
+    /// The south-west corner of the box on the map. When its longitude is greater than that of the north-east corner,
+    /// the box crosses the antimeridian.
     public let southWest: Coordinate
-    /// The north-east corner of the box.
+    /// The north-east corner of the box on the map.
     public let northEast: Coordinate
 
-    /// Makes a box from its corners; returns `nil` when the southern edge is north of the northern edge.
+    /// Makes a box on the map from its corners; returns `nil` when the southern edge is north of the northern edge.
     public init?(southWest: Coordinate, northEast: Coordinate) {
         guard southWest.latitude <= northEast.latitude else { return nil }
         self.southWest = southWest
@@ -42,11 +42,11 @@ public struct BoundingBox: Hashable, Sendable {
         self = box
     }
 
-    /// `true` when the box crosses the antimeridian.
+    /// `true` when the box on the map crosses the antimeridian (longitude 180°).
     public var crossesAntimeridian: Bool { self.southWest.longitude > self.northEast.longitude }
 
-    /// Returns `true` when the box contains a coordinate. The meridians 180° and -180° are the same, and a pole is on
-    /// every meridian.
+    /// Returns `true` when the box on the map contains a coordinate. The meridians 180° and -180° are the same, and a
+    /// pole is on every meridian.
     public func contains(_ place: Coordinate) -> Bool {
         guard (self.southWest.latitude...self.northEast.latitude).contains(place.latitude) else { return false }
         if place.latitude.magnitude == 90 || self.spans(place.longitude) { return true }

@@ -23,7 +23,7 @@ public struct HistorySimplifier: Sendable {
     /// point and the place of the simplified track at the time of that point. 0 when no point was dropped.
     public private(set) var bound: Meters = 0
 
-    /// A remaining point, with the indices in `nodes` of the remaining points before and after it; -1 for none.
+    /// A point of the simplified track, with the indices in `nodes` of the points before and after it; -1 for none.
     private struct Node: Sendable {
         var point: Location
         var previous: Int
@@ -31,7 +31,7 @@ public struct HistorySimplifier: Sendable {
         /// The greatest priority of the dropped neighbours of this point, in metres. The priority of the point is this
         /// value plus the point's own distance from the track.
         var inherited = 0.0
-        /// `true` when the track is interrupted before this point.
+        /// `true` when the track is interrupted directly before this point.
         var beginsPiece: Bool
         /// The number of points that were appended to the simplifier before this point.
         let number: Int
@@ -66,7 +66,8 @@ public struct HistorySimplifier: Sendable {
         self.interruptions = self.heap
     }
 
-    /// Interrupts the track because points are missing between the last point and the next one.
+    /// Interrupts the track that is being simplified, because points are missing between the last appended point and
+    /// the next one. The points on both sides of the interruption remain, and no distance is measured across it.
     public mutating func interrupt() { self.isInterrupted = self.last >= 0 }
 
     /// Appends a point to the track. Points must be appended in order of time.
@@ -115,8 +116,8 @@ public struct HistorySimplifier: Sendable {
         return self.free
     }
 
-    /// Drops the point with the least priority, and passes its priority on to its neighbours. If all points are
-    /// protected by interruptions, interruptions are closed first.
+    /// Drops the point with the least priority, and passes its priority on to the points before and after it. If
+    /// interruptions of the track protect all points, the shortest interruptions are closed first.
     private mutating func dropLeast() {
         guard let (slot, priority) = self.leastOfAll() else { return }
         let node = self.nodes[slot]
@@ -130,8 +131,8 @@ public struct HistorySimplifier: Sendable {
         }
     }
 
-    /// Removes the point with the least priority from the heap and returns it. If no point has a priority, closes the
-    /// shortest interruptions until one has.
+    /// Removes the point with the least priority from the heap and returns it. If no point has a priority, closes
+    /// interruptions of the track, the shortest first, until a point has one.
     private mutating func leastOfAll() -> (slot: Int, priority: Double)? {
         while true {
             if let least = self.heap.popMin() { return least }

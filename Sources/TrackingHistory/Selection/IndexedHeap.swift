@@ -12,7 +12,7 @@ struct IndexedHeap: Sendable {
     }
 
     private var slots: [Int] = []
-    /// The index in `slots` of each slot; -1 for a slot that is not in the heap.
+    /// For each slot (a number below `capacity`), its index in `slots`; -1 for a slot that is not in the heap.
     private var places: [Int]
     private var keys: [Key]
 
@@ -33,7 +33,8 @@ struct IndexedHeap: Sendable {
         self.siftDown(from: self.places[slot])
     }
 
-    /// Removes the slot with the least key, and returns it with its priority; returns `nil` when the heap is empty.
+    /// Removes the slot with the least key from the heap, and returns the slot and the priority in its key; returns
+    /// `nil` when the heap is empty.
     mutating func popMin() -> (slot: Int, priority: Double)? {
         guard let least = self.slots.first, let last = self.slots.popLast() else { return nil }
         self.places[least] = -1

@@ -35,7 +35,8 @@ public struct DetectedTrip: Hashable, Sendable {
     /// The duration of the detected trip: the time from its first to its last point.
     public var duration: Duration { self.end.time.since(self.start.time) }
 
-    /// The distance divided by the duration, in metres a second; `nil` for a duration of zero.
+    /// The average speed of the detected trip, in metres a second: its distance divided by its duration. `nil` for a
+    /// duration of zero.
     public var averageSpeed: Double? {
         let seconds = self.duration.inSeconds
         return seconds > 0 ? self.distance.value / seconds : nil
@@ -50,7 +51,7 @@ public struct DetectedTrip: Hashable, Sendable {
         return max(self.measuredSpeed, self.averageSpeed ?? 0)
     }
 
-    /// Adds a point to the trip. The point must be later than the last one.
+    /// Adds a point to the end of the detected trip. It must be later than the trip's last point.
     mutating func move(to point: Location) {
         self.distance.value += self.end.coordinate.distance(to: point.coordinate).value
         self.measureSpeed(at: point)
@@ -89,7 +90,7 @@ public struct DetectedStop: Hashable, Sendable {
     /// The duration of the detected stop: the time from its first to its last point.
     public var duration: Duration { self.end.time.since(self.start.time) }
 
-    /// Adds a point to the stop. The point must be later than the last one.
+    /// Adds a point to the end of the detected stop. It must be later than the stop's last point.
     mutating func stay(at point: Location) {
         self.points += 1
         self.place = self.place.interpolated(to: point.coordinate, fraction: 1 / Double(self.points))

@@ -29,7 +29,7 @@ public struct TripDetector: Sendable {
         public init() {}
     }
 
-    /// A detected trip or stop.
+    /// A trip or a stop that the detector found in the points of a history.
     public enum Finding: Hashable, Sendable {
         case trip(DetectedTrip)
         case stop(DetectedStop)
@@ -61,7 +61,7 @@ public struct TripDetector: Sendable {
     /// ``Rules/stopDuration``. The minimum limits the number of stored points.
     private static let candidateShare = 1.0 / 180
 
-    /// Makes a detector to which no point was appended yet.
+    /// Makes a detector of trips and stops to which no point was appended yet.
     ///
     /// - Throws: `TrackingError.Code.invalidConfiguration` when a threshold is not above zero.
     public init(rules: Rules = Rules()) throws(TrackingError) {
@@ -93,8 +93,8 @@ public struct TripDetector: Sendable {
         }
     }
 
-    /// Ends the history, and returns the trip or stop that is in progress. A trip that never left the radius of a stop
-    /// around its start is not returned. Points appended later begin new trips and stops.
+    /// Ends the points of the history, and returns the detected trip or stop that is in progress. A trip that never
+    /// left the radius of a stop around its start is not returned. Points appended later begin new trips and stops.
     public mutating func finish() -> [Finding] {
         defer { self.state = .unknown }
         switch self.state {

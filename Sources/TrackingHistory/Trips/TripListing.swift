@@ -6,16 +6,16 @@ public import TrackingCore
 /// Append the points between ``from`` and ``to`` in order of time. Each call returns the trips and stops that have
 /// ended.
 public struct TripListing: Sendable {
-    /// A trip or stop of the history.
+    /// An entry of the list: a recorded trip, or a trip or stop that was detected in the points of the history.
     public enum Entry: Hashable, Sendable {
         /// A recorded trip. `topSpeed` is the greatest speed of its points in metres a second; `nil` when it is
         /// unknown.
         case recorded(Trip, topSpeed: Double?)
-        /// A trip or stop that was detected in the points.
+        /// A trip or stop that was detected in the points between the recorded trips.
         case found(TripDetector.Finding)
     }
 
-    /// A recorded trip that is in progress at the time of the point that was appended last.
+    /// A recorded trip that has begun, and is not over at the time of the point that was appended last.
     private struct Open: Sendable {
         let trip: Trip
         /// The distance and the speeds of the points that were appended during the trip so far; `nil` before the first
@@ -40,19 +40,20 @@ public struct TripListing: Sendable {
         }
     }
 
-    /// The time from which points must be appended; `nil` for all earlier points. It is before the requested time when
-    /// a recorded trip began earlier.
+    /// The beginning of the time range whose points must be appended; `nil` for no limit. It is before the beginning of
+    /// the requested range when a recorded trip began earlier.
     public let from: UnixTime?
-    /// The time before which points must be appended; `nil` for all later points. It is after the requested time when a
-    /// recorded trip ended later.
+    /// The end of the time range whose points must be appended; `nil` for no limit. It is after the end of the
+    /// requested range when a recorded trip ended later.
     public let to: UnixTime?
-    /// The requested time, in seconds since 1970. Trips and stops are detected only within it.
+    /// The requested range of times, in seconds since 1970. Trips and stops are detected only in the points of this
+    /// range.
     private let asked: Range<Double>
     private var upcoming: ArraySlice<Trip>
     private var open: [Open] = []
     private var detector: TripDetector
 
-    /// Makes a listing of the trips and stops in a requested time. No point is appended yet.
+    /// Makes a listing of the trips and stops in a requested range of times. No point is appended yet.
     ///
     /// - Parameters:
     ///   - recorded: The recorded trips that overlap the requested time, in any order.
@@ -83,15 +84,16 @@ public struct TripListing: Sendable {
         return entries
     }
 
-    /// Ends the history, and returns the trips and stops that were not returned before.
+    /// Ends the listing after the last point was appended, and returns the trips and stops that were not returned
+    /// before, also those in progress.
     public mutating func finish() -> [Entry] {
         self.begin(before: nil) + self.close(before: nil)
     }
 
-    /// Opens each recorded trip that starts at or before `time`, or all of them if `time` is `nil`. A detected trip or
-    /// stop in progress ends where a recorded trip begins.
+    /// Begins each recorded trip that starts at or before `time`, or all remaining ones if `time` is `nil`. The
+    /// beginning of a recorded trip ends the detected trip or stop that is in progress.
     ///
-    /// - Returns: The trips and stops that ended thereby.
+    /// - Returns: The trips and stops that ended because of this.
     private mutating func begin(before time: UnixTime?) -> [Entry] {
         var entries: [Entry] = []
         while let next = self.upcoming.first, time.map({ next.start <= $0 }) ?? true {

@@ -2,7 +2,7 @@ public import TrackingCore
 
 /// A trip or a stop in a common form for output as a line of a table or as JSON.
 public struct TripRow: Hashable, Sendable {
-    /// The kind of the entry: `recorded` for a recorded trip; `trip` or `stop` if it was detected in the points.
+    /// The kind of the row: `recorded` for a recorded trip; `trip` or `stop` if it was detected in the points.
     public private(set) var kind: String
     /// The recorded trip; `nil` for a detected trip or stop.
     public private(set) var trip: Trip?
@@ -18,8 +18,8 @@ public struct TripRow: Hashable, Sendable {
     public private(set) var averageSpeed: Double?
     /// The greatest speed during a trip in metres a second; `nil` for a stop or when unknown.
     public private(set) var topSpeed: Double?
-    /// The positions of the entry: start and end of a trip, or the mean position of a stop. An element is `nil` when
-    /// the position is unknown.
+    /// The positions of the trip or stop: start and end of a trip, or the mean position of a stop. An element is `nil`
+    /// when the position is unknown.
     public private(set) var places: [Coordinate?]
 
     /// Makes the row of a trip or stop from an entry of a ``TripListing``.
