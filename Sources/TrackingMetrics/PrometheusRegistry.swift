@@ -104,19 +104,19 @@ public final class PrometheusRegistry: MetricsFactory {
         self.series(label, dimensions, .histogram)
     }
 
-    /// Does nothing: the counter's series is still reported, so that a later counter of the same name and labels
-    /// continues it.
+    /// Called by swift-metrics when the program destroys a counter. Does nothing: the counter's values are still
+    /// reported, and a later counter of the same name and labels continues them.
     public func destroyCounter(_ handler: any CounterHandler) {}
-    /// Does nothing: the counter's series is still reported, so that a later counter of the same name and labels
-    /// continues it.
+    /// Called by swift-metrics when the program destroys a counter. Does nothing: the counter's values are still
+    /// reported, and a later counter of the same name and labels continues them.
     public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
-    /// Does nothing: the meter's series is still reported, so that a later meter of the same name and labels continues
-    /// it.
+    /// Called by swift-metrics when the program destroys a meter. Does nothing: the meter's value is still reported,
+    /// and a later meter of the same name and labels continues it.
     public func destroyMeter(_ handler: any MeterHandler) {}
-    /// Does nothing: the recorder's series is still reported, so that a later recorder of the same name and labels
-    /// continues it.
+    /// Called by swift-metrics when the program destroys a recorder. Does nothing: the recorder's values are still
+    /// reported, and a later recorder of the same name and labels continues them.
     public func destroyRecorder(_ handler: any RecorderHandler) {}
-    /// Does nothing: the timer's series is still reported, so that a later timer of the same name and labels continues
-    /// it.
+    /// Called by swift-metrics when the program destroys a timer. Does nothing: the timer's values are still reported,
+    /// and a later timer of the same name and labels continues them.
     public func destroyTimer(_ handler: any TimerHandler) {}
 }

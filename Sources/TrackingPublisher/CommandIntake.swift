@@ -7,10 +7,10 @@ struct CommandIntake: Sendable {
 
     private var gate: CommandGate
 
-    /// Makes the value of a publisher.
+    /// Makes the intake for the commands that a publisher receives in this run.
     ///
     /// - Parameter stored: The named values that an earlier run stored in the log. They contain the ids of the commands
-    ///   that were received then.
+    ///   that were received then, so that a repeated command is not delivered again.
     init(stored: [String: [UInt8]]) { self.gate = CommandGate(keeping: stored[Self.key]) }
 
     /// Handles a command for a trackable.

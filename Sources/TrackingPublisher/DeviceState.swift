@@ -19,7 +19,7 @@ struct DeviceState: Sendable {
         return step
     }
 
-    /// Handles a reading of the battery, in percent; `nil` is unknown.
+    /// Stores the charge of the device's battery in percent; `nil` is unknown.
     mutating func batteryRead(_ percent: Double?) { self.battery = percent }
 
     /// Handles a fix of the source: its time may confirm the device's clock.

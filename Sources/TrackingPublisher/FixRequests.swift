@@ -2,10 +2,10 @@ import TrackingCore
 
 /// The requests of callers for a new fix of the receiver, which is recorded and published whatever the filters decide.
 struct FixRequests: Sendable {
-    /// The longest time for which a request waits for the receiver.
+    /// The longest time for which a request for a fix waits for the receiver: 20 s.
     static let longestWait: Duration = .seconds(20)
 
-    /// The error of a request while no fix can be recorded.
+    /// The error for a caller that requests a fix while the publisher is off or tracks nothing.
     static var unavailable: TrackingError {
         TrackingError(
             .invalidConfiguration,
@@ -30,10 +30,10 @@ struct FixRequests: Sendable {
     /// `true` while no caller waits for a fix.
     var isEmpty: Bool { self.waiting.isEmpty }
 
-    /// Adds the request with this number.
+    /// Adds a caller's request for a fix, by its number. The request waits until ``end(_:)`` is called.
     mutating func add(_ request: UInt64) { self.waiting.append(request) }
 
-    /// Returns the answers to all requests, and forgets the requests.
+    /// Returns the actions that answer all callers that wait for a fix, and forgets their requests.
     ///
     /// - Parameter error: The reason why there is no fix; `nil` if a fix was recorded.
     mutating func end(_ error: TrackingError?) -> [PublisherStateMachine.Action] {

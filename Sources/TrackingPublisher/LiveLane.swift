@@ -9,7 +9,7 @@ import TrackingCore
 struct LiveLane: Sendable {
     /// The update filter, which selects the fixes that are published live.
     var filter: LocationFilter
-    /// The last update that was published, which can be published again; `nil` for none.
+    /// The last update that was published on this live topic, which can be published again; `nil` for none.
     private(set) var last: LocationUpdate?
     /// The skipped fixes, which had no update of their own, in order of capture.
     private var skipped: [Location] = []
@@ -18,8 +18,8 @@ struct LiveLane: Sendable {
     /// when the update in flight is lost.
     private var retried: LocationUpdate?
     private var waiting: Location?
-    /// The time at which an update was last published, or at which the longest time without updates was last reached.
-    /// The next such time without updates (silence) is counted from here.
+    /// The time from which the present silence (the time without updates) counts: the time at which an update was last
+    /// published, or at which the maximum silence was last reached.
     private var silentSince: MonotonicTime?
     /// The largest number of skipped fixes that one update contains. It is reduced when the broker rejects an update
     /// for its size or content, or when updates with skipped fixes are lost repeatedly. Further fixes remain in the log
@@ -211,7 +211,8 @@ struct LiveLane: Sendable {
     /// repeated, because the position may have been cleared at the broker meanwhile.
     mutating func forgetTaken() { if self.isIdle { self.last = nil } }
 
-    /// Removes the skipped fixes with these numbers, because they were sent to recorders in a batch.
+    /// Removes the skipped fixes with these record numbers, so that no later update contains them, because they were
+    /// sent to recorders in a batch.
     mutating func forget(_ seqs: SeqSet) {
         self.skipped.removeAll { $0.seq.map(seqs.contains) ?? false }
     }
@@ -284,15 +285,15 @@ struct LiveLane: Sendable {
 }
 
 extension Location {
-    /// Returns `true` if this position came after `other`. Positions of the same stream are compared by their numbers,
-    /// others by their times. Returns `false` if `other` is `nil`.
+    /// Returns `true` if this position is newer than `other`. Positions of the same stream are compared by their
+    /// numbers, others by their times. Returns `false` if `other` is `nil`.
     func came(after other: Location?) -> Bool {
         guard let other else { return false }
         guard let seq, let last = other.seq, self.stream == other.stream else { return self.time > other.time }
         return seq > last
     }
 
-    /// Returns `true` if `other` is newer than this position. The times are compared, and for equal times the numbers.
+    /// Returns `true` if this position is older than `other`. The times are compared, and for equal times the numbers.
     fileprivate func isBefore(_ other: Location) -> Bool {
         (self.time, self.seq ?? 0) < (other.time, other.seq ?? 0)
     }

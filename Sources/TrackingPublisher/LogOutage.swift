@@ -6,14 +6,14 @@ import TrackingCore
 struct LogOutage: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// The usual value of the instance's ``pause``: 10 s, the shortest time between two attempts to open a closed log.
+    /// The default for the shortest time between two attempts to open the closed log: 10 s.
     static let pause: Duration = .seconds(10)
     /// The time from the closing of the log for which new records wait in memory: 60 s. After it, waiting and new
     /// records count as not written to the log, so that live positions continue.
     static let patience: Duration = .seconds(60)
     /// The approximate limit of all records that wait in memory for the closed log, in bytes.
     static let maximumBytes = 16 << 20
-    /// The approximate size of a record in addition to its payload, in bytes.
+    /// The approximate number of bytes that a record waiting in memory needs in addition to its payload.
     private static let overhead = 200
 
     /// The shortest time between two attempts of this program to open the closed log: usually 10 s, and shorter in
@@ -39,13 +39,13 @@ struct LogOutage: Sendable {
         return true
     }
 
-    /// Handles that the log was opened again: the outage is over.
+    /// Registers that the closed log was opened again: forgets the time of its closing, and the last error.
     mutating func opened() {
         self.closedSince = nil
         self.error = nil
     }
 
-    /// Handles that an attempt to open the log failed.
+    /// Registers the error of a failed attempt to open the log. The log counts as closed from the first failure on.
     ///
     /// - Returns: `true` for the first error since the log was closed, and for an error that differs from the one
     ///   before. Only such errors are logged.

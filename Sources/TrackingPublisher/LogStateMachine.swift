@@ -30,7 +30,7 @@ struct LogStateMachine: Sendable {
 
     private(set) var outage: LogOutage
     private var trimming = LogTrimming()
-    /// The new records that are not written to the log yet, in order.
+    /// The new records that wait to be written to the log, in order.
     private(set) var entries: [SpoolEntry] = []
     /// The named values (such as the state of a trip) that the next transactions write to the log; `nil` deletes a
     /// value.
@@ -145,12 +145,13 @@ struct LogStateMachine: Sendable {
     ///   previous one was recent.
     mutating func mayReopen(isLast: Bool = false, now: Instant) -> Bool { self.outage.mayTry(isLast: isLast, now: now) }
 
-    /// Handles that the closed log was opened again.
+    /// Registers that the closed log was opened again, so that the waiting records can be written.
     mutating func didReopen() { self.outage.opened() }
 
-    /// Handles that an attempt to open the closed log failed.
+    /// Registers the error of a failed attempt to open the closed log.
     ///
-    /// - Returns: `true` if the error differs from the error of the attempt before. Only such an error is logged.
+    /// - Returns: `true` for the first error since the log was closed, and for an error that differs from the one
+    ///   before. Only such errors are logged.
     mutating func didFailToReopen(_ error: TrackingError, now: Instant) -> Bool {
         self.outage.failed(error, now: now)
     }

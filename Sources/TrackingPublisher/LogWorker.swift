@@ -118,7 +118,8 @@ struct LogWorker: Sendable {
         self.giveUp(all: true, &machine, post)
     }
 
-    /// Starts tasks that wake the worker at the times that the state machine returns, even if no job arrives.
+    /// Starts tasks that wake the log's worker at the times that its state machine returns, such as the time to open a
+    /// closed log again, even if no job arrives.
     private func setAlarms(_ group: inout DiscardingTaskGroup, _ machine: inout LogStateMachine) {
         for end in machine.takeAlarms(now: .now) {
             group.addTask {

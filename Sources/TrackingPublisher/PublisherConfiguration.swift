@@ -128,8 +128,8 @@ public struct Trackable: Hashable, Sendable {
 
 /// The rule for the unsent records of a trackable that another publisher took over.
 public enum CollisionRule: String, Hashable, Sendable, CaseIterable {
-    /// The records are still sent in batches to recorders.
+    /// After another publisher took the trackable over, its unsent records are still sent in batches to recorders.
     case keep
-    /// The publisher removes the records from its log without sending them.
+    /// After another publisher took the trackable over, its unsent records are removed from the log.
     case clear
 }

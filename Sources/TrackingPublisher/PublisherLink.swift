@@ -7,13 +7,15 @@ struct PublisherLink: Sendable {
     /// The reason why the broker rejects this device as a whole, not one trackable; `nil` if it does not.
     private(set) var rejection: TrackingError?
 
-    /// Handles that a connection was made.
+    /// Registers that the connection to the broker was made at the given time. An earlier rejection of this device by
+    /// the broker is forgotten.
     mutating func connected(at wall: UnixTime) {
         self.rejection = nil
         self.status = .init(isUp: true, since: wall)
     }
 
-    /// Handles that the connection was lost or could not be made.
+    /// Registers that the connection to the broker was lost or could not be made: stores the time, the reason, and the
+    /// broker's rejection if it rejects this device.
     mutating func disconnected(_ disconnection: Disconnection, at wall: UnixTime) {
         self.status = .init(
             isUp: false, since: self.status.isUp ? wall : self.status.since ?? wall,
@@ -21,6 +23,6 @@ struct PublisherLink: Sendable {
         if let failure = disconnection.failure { self.rejection = failure.isIdentityRefusal ? failure : nil }
     }
 
-    /// Handles that the publisher stops: it tries the rejected connection once more.
+    /// Forgets that the broker rejects this device, because a stopping publisher tries to connect once more.
     mutating func stopped() { self.rejection = nil }
 }

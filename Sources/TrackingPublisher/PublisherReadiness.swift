@@ -4,13 +4,13 @@ import TrackingCore
 /// may leave the broker.
 package struct PublisherReadiness: Sendable {
     let table: TrackableTable
-    /// `true` while the publisher captures and publishes.
+    /// `true` while the publisher is switched on, that is, records and publishes fixes.
     let isOn: Bool
-    /// `true` if records are sent without a request of the caller.
+    /// `true` if the publisher sends records by itself, without a request of the caller.
     let sendsByItself: Bool
-    /// `true` while sending is deferred.
+    /// `true` while the publisher intentionally delays sending, by the configured rule of deferral.
     let isHolding: Bool
-    /// `true` while the publisher is announced on a connection.
+    /// `true` while the publisher is connected to the broker and has announced itself as online.
     let isAnnounced: Bool
     /// The reason why the broker rejects this device as a whole; `nil` while it does not.
     let rejection: TrackingError?

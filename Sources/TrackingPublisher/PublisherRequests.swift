@@ -18,9 +18,9 @@ struct PublisherRequests: Sendable {
     /// `true` after the publisher ended. Further requests are not accepted.
     private(set) var hasEnded = false
 
-    /// Adds a request.
+    /// Adds a caller's request, with the closure that receives the progress and the answer.
     ///
-    /// - Returns: The number of the request; `nil` after the publisher ended.
+    /// - Returns: The number of the request; `nil` if the publisher has ended, so that the request is not accepted.
     mutating func add(_ receiver: @escaping Receiver) -> UInt64? {
         guard !self.hasEnded else { return nil }
         self.lastNumber += 1
@@ -28,15 +28,17 @@ struct PublisherRequests: Sendable {
         return self.lastNumber
     }
 
-    /// Returns the receiver of a request that goes on; `nil` for an unknown number.
+    /// Returns the closure that receives the replies to a caller's request, without ending the request; `nil` for an
+    /// unknown number.
     func receiver(of number: UInt64) -> Receiver? { self.receivers[number] }
 
-    /// Removes a request because its answer follows, and returns its receiver; `nil` for an unknown number.
+    /// Removes a caller's request that is answered now, and returns the closure that receives the answer; `nil` for an
+    /// unknown number.
     mutating func remove(_ number: UInt64) -> Receiver? { self.receivers.removeValue(forKey: number) }
 
-    /// Ends all requests, and accepts no further ones.
+    /// Removes all requests of callers, because the publisher has ended, and accepts no further ones.
     ///
-    /// - Returns: The receivers of the requests without an answer.
+    /// - Returns: The closures of the removed requests, which must still receive an answer.
     mutating func end() -> [Receiver] {
         self.hasEnded = true
         defer { self.receivers = [:] }

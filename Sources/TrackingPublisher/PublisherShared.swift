@@ -7,7 +7,7 @@ struct PublisherShared: Sendable {
     var active: TrackableID?
     /// The resolution that the publisher last requested from the source of fixes; `nil` before the first request.
     var sensor: Resolution?
-    /// The callers' requests that were not answered yet.
+    /// The requests of callers that the publisher's task has not answered yet.
     var requests = PublisherRequests()
     /// `true` once the log is open and the publisher's task handles events.
     var isDeciding = false
@@ -22,16 +22,18 @@ struct PublisherShared: Sendable {
     /// were never sent. `nil` if there is no failure.
     var failure: TrackingError? { self.failures.min { $0.key < $1.key }?.value }
 
-    /// Handles that a trackable has another state.
+    /// Stores the new state of a trackable, such as `ONLINE`, for callers. If tracking the trackable failed, also
+    /// stores the reason.
     mutating func stateChanged(_ id: TrackableID, _ state: PublisherState, reason: TrackingError?) {
         self.states[id] = state
         if state == .failed { self.failures[id] = reason }
     }
 
-    /// Handles that a trackable is no longer tracked.
+    /// Removes the stored state and failure of a trackable that is no longer tracked.
     mutating func removed(_ id: TrackableID) { (self.states[id], self.failures[id]) = (nil, nil) }
 
-    /// Handles that the publisher stops with unsent positions of a trackable. An earlier failure of it remains.
+    /// Stores the error with which the publisher stops although positions of a trackable are unsent. An earlier failure
+    /// of the trackable remains. Does nothing during a graceful shutdown.
     mutating func gaveUp(_ id: TrackableID, _ error: TrackingError) {
         if !self.isShuttingDown { self.failures[id] = self.failures[id] ?? error }
     }

@@ -5,7 +5,7 @@ public import TrackingCore
 public struct PublisherSnapshot: Hashable, Sendable {
     /// The state of the publisher's connection to the broker.
     public struct Link: Hashable, Sendable {
-        /// `true` while there is a connection to the broker.
+        /// `true` while the publisher has a connection to the broker.
         public var isUp = false
         /// The time at which the connection to the broker was made or lost, by the device's clock. Before the first
         /// connection, the time at which the first attempt failed; `nil` before that.
@@ -23,7 +23,7 @@ public struct PublisherSnapshot: Hashable, Sendable {
         public var state: PublisherState
         /// The reason why the trackable failed and is no longer published; `nil` if it did not fail.
         public var failure: TrackingError?
-        /// The resolution of the trackable that is in force, and the reasons for it.
+        /// The resolution by which the trackable is published now, and the reasons for it.
         public var resolution: ResolutionInForce
         /// The destination of the trackable; `nil` where there is none.
         public var destination: Coordinate?
@@ -47,7 +47,7 @@ public struct PublisherSnapshot: Hashable, Sendable {
 
     /// The moment at which the snapshot of the publisher was taken, by the device's clock.
     public var time: UnixTime
-    /// The state of the connection to the broker.
+    /// The state of the publisher's connection to the broker.
     public var link: Link
     /// The tracked trackables, in order of name.
     public var trackables: [Trackable]

@@ -4,19 +4,21 @@ package import TrackingCore
 extension PublisherStateMachine {
     /// The result of a caller's request to the publisher.
     package enum Answer: Hashable, Sendable {
-        /// The trip that the request began or ended.
+        /// The answer to a request that begins or ends a trip: that trip.
         case trip(Trip)
-        /// The number of records that the request sent, removed or put back.
+        /// The answer to a request that sends, removes or puts back records: the number of these records.
         case records(Int)
-        /// The requested trackable is now tracked, and all others are not.
+        /// The answer to a request to change to one trackable: it is now tracked, and all others are not.
         case bound
-        /// The names (stream and number) that the ingested records got in the log, in the order of the request.
+        /// The answer to a request to ingest records: the names (stream and number) that they got in the log, in the
+        /// order of the request.
         case taken([RecordName])
-        /// The figures about sending: the last attempt, the last acknowledgement, and the broker's rejections.
+        /// The answer to a request for the figures about sending: the last attempt, the last acknowledgement, and the
+        /// broker's rejections.
         case sending(SendingFigures)
-        /// The requested fix was recorded.
+        /// The answer to a request for a fix: the fix was recorded.
         case reported
-        /// The state at one moment.
+        /// The answer to a request for a snapshot: the publisher's state at one moment.
         case snapshot(PublisherSnapshot)
     }
 
@@ -53,7 +55,7 @@ extension PublisherStateMachine {
         case forget(StreamID)
     }
 
-    /// An action to carry out.
+    /// An action that the publisher's state machine has decided on, and that the publisher carries out.
     package enum Action: Hashable, Sendable {
         /// Give these commands to the connection, in order.
         case send([TransportCommand])

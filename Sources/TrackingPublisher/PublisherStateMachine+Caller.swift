@@ -285,7 +285,8 @@ extension PublisherStateMachine {
 
     // MARK: - Settings
 
-    /// Replaces the configuration, except the publisher's identity, which cannot change while the publisher runs.
+    /// Replaces the configuration of the running publisher. The settings that cannot change while it runs, such as its
+    /// identity at the broker, remain.
     private mutating func configure(_ new: PublisherConfiguration, at moment: Moment) -> [Action] {
         let old = self.configuration
         let next = new.withIdentity(of: old)

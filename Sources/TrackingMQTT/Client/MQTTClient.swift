@@ -93,8 +93,9 @@ package actor MQTTClient {
 
     // MARK: - Publishing
 
-    /// Publishes a message at QoS 1 and returns the broker's answer. Without a connection, the call waits for the
-    /// outcome of the current attempt to connect. If the last attempt has already failed, the call throws at once.
+    /// Publishes a message at QoS 1 and returns the broker's answer. Without a connection, the call throws at once if
+    /// the last finished attempt to connect failed, even while the next attempt runs. If no attempt has finished since
+    /// the start or since the connection was lost, the call waits for the outcome of the first one.
     ///
     /// - Throws: The broker's refusal with its reason, or the reason why there is no connection. `connectionLost` when
     ///   the connection was lost before the answer: the broker may have accepted the message or not. `stopped` after

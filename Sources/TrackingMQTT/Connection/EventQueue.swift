@@ -50,8 +50,8 @@ final class EventQueue: Sendable {
     /// The number of the connection whose events the reader received last; -1 before the first events.
     var knownConnection: Int { self.known.load(ordering: .acquiring) }
 
-    /// `true` while the queue has room, so that the event loop may read from the connection. A full queue has room
-    /// again once the unread events are at most half of its limits.
+    /// `true` while the queue of events has room, so that the event loop may read from the broker's connection. A full
+    /// queue has room again once the unread events are at most half of its limits.
     var hasRoom: Bool { self.state.withLock { !$0.isFull } }
 
     /// `true` when the queue exceeds twice its limits. The event loop then reads nothing at all from the broker, not
@@ -66,9 +66,9 @@ final class EventQueue: Sendable {
     /// queue calls the closure once for each time that the queue was full.
     func listen(_ onRoom: (@Sendable () -> Void)?) { self.state.withLock { $0.onRoom = onRoom } }
 
-    /// Appends a batch of events of one connection.
+    /// Appends a batch of events of one connection to the queue, or passes it directly to a reader that waits.
     ///
-    /// - Returns: `true` while there is room for more.
+    /// - Returns: `true` while the queue has room for more events.
     func append(_ events: [TransportEvent], bytes: Int, connection: Int) -> Bool {
         let (waiter, hasRoom) = self.state.withLock { state in
             if let waiter = state.waiter.take() {

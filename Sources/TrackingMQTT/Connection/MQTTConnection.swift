@@ -59,19 +59,19 @@ actor MQTTConnection {
         var since = MonotonicTime(.zero)
     }
 
-    /// The state of the lookups of the broker's host names, and the IP addresses to try first.
+    /// The number of the newest lookup of the broker's host names, and for each endpoint the IP address to try first.
     struct Addresses {
-        /// The number of the newest lookup. The result of a lookup with a lower number is ignored, because it was
-        /// abandoned.
+        /// The number of the newest lookup of a broker's host name. A lookup with a lower number was abandoned, and its
+        /// result is ignored.
         var lookups = 0
-        /// The index of the IP address that the next attempt tries first, by the index of the endpoint. It advances
-        /// after an attempt that failed.
+        /// For each endpoint of the broker (by its index), the index of the IP address that the next attempt to connect
+        /// tries first. It advances after an attempt that failed.
         var offsets: [Int: Int] = [:]
     }
 
     private enum Completion {
-        /// The connection runs. The continuation is that of the task in ``MQTTConnection/run()``, which waits for the
-        /// end.
+        /// The client has not ended, with or without a connection to the broker. The continuation is that of the task
+        /// in ``MQTTConnection/run()``, which waits until the client ends; `nil` before the task waits.
         case running(CheckedContinuation<Void, Never>?)
         case finished
     }

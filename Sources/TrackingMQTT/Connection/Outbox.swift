@@ -38,7 +38,8 @@ final class Outbox: Sendable {
         }
     }
 
-    /// Removes and returns all commands, and a flag that is `true` after a cancellation.
+    /// Removes and returns all commands that the program has added. The flag is `true` once the task that runs the
+    /// connection was cancelled.
     func take() -> (entries: [Entry], isCancelled: Bool) {
         self.state.withLock { state in
             state.isAnnounced = false

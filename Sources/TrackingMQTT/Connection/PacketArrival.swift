@@ -20,7 +20,7 @@ struct PacketArrival {
         if isNew || self.since == nil { self.since = now }
     }
 
-    /// The time at which the rest of an incomplete packet counts as lost: `timeout` after its last bytes. `nil` while
-    /// no packet is incomplete, or while the client reads nothing.
+    /// The time at which the client gives up the rest of an incomplete packet: `timeout` after the packet's last
+    /// received bytes. `nil` while no packet is incomplete, or while the client reads nothing.
     func deadline(_ timeout: Duration) -> MonotonicTime? { self.since?.advanced(by: timeout) }
 }

@@ -12,9 +12,9 @@ struct InboundBatch {
     private var entries: [Entry] = []
     private var bytes: [UInt8] = []
 
-    /// The number of events in the batch.
+    /// The number of events (received messages and the broker's answers) in the batch.
     var count: Int { self.entries.count }
-    /// The number of bytes of all payloads in the batch.
+    /// The number of bytes of the payloads of all received messages in the batch.
     var byteCount: Int { self.bytes.count }
     /// `true` when the batch has so many events or bytes that reading must stop for this pass, so that other
     /// connections have their turn.

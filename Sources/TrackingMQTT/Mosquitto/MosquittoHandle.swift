@@ -10,9 +10,10 @@ import TrackingCore
 final class MosquittoHandle {
     /// The result of one step of reading from the broker's connection or of writing to it.
     enum Step: Hashable {
-        /// The step succeeded, and more bytes may be available at once.
+        /// Reading or writing succeeded. More bytes may be readable or writable at once, so the next step follows.
         case more
-        /// Nothing more can be read or written now. Reading or writing continues when the socket is ready again.
+        /// No bytes can be read from the connection, or written to it, now. Reading or writing continues when the
+        /// socket is ready again.
         case drained
         /// The connection has ended, for the given reason.
         case ended(MosquittoResult)

@@ -7,7 +7,7 @@ import TrackingCore
 struct MosquittoResult: Error, Hashable {
     /// The error code that libmosquitto returned, one of `MOSQ_ERR_…`.
     let code: Int32
-    /// The value of `errno` after the call to libmosquitto.
+    /// The value of `errno` after the failed call to libmosquitto.
     let systemError: Int32
     /// The rule of MQTT that the broker's packet violated; `nil` if the check found no violation.
     let violation: String?
@@ -48,7 +48,7 @@ struct MosquittoResult: Error, Hashable {
         return codes.contains { $0.rawValue == self.code }
     }
 
-    /// A text that describes the failure, for errors and logs.
+    /// A text that describes why the call to libmosquitto failed or the connection ended, for errors and logs.
     var text: String {
         if let violation { return "the broker sent a malformed packet: \(violation)" }
         return switch self.code {

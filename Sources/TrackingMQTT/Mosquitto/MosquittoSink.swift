@@ -26,8 +26,8 @@ final class MosquittoSink {
     /// The topics and filters because of which the broker may have closed a connection. They are remembered over all
     /// connections of the client.
     var suspects = SuspectTopics()
-    /// The broker's answers to the last packet of a subscription that is sent in several packets; `nil` while there are
-    /// none.
+    /// The broker's answers to the filters of the last SUBSCRIBE packet, for a subscription that is sent in several
+    /// packets. An element is `nil` for a filter that was granted. The list is `nil` while the packet is not answered.
     var partAnswers: [TrackingError?]?
     /// The accepted publishes to whose topics no client had subscribed, which ``MQTTClient`` reports; `nil` for a user
     /// that does not need them.
@@ -38,7 +38,7 @@ final class MosquittoSink {
     private(set) var disconnection: Int32?
     /// The last error message of libmosquitto, which may contain a message of OpenSSL; `nil` for none.
     var complaint: String?
-    /// The rule of MQTT that an answer of the broker violated; `nil` if none was violated.
+    /// The rule of MQTT that an answer of the broker violated on this connection; `nil` if none was violated.
     private(set) var violation: String?
     /// The number of messages received on this connection.
     private(set) var receivedCount = 0

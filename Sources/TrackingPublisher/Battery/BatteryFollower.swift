@@ -14,7 +14,8 @@ struct BatteryFollower {
     /// Creates a follower of a battery's charge. `name` identifies the battery in error messages.
     init(name: String) { self.name = name }
 
-    /// Calls `read` at once and then every `period`, until the task is cancelled. Passes each change to `deliver`.
+    /// Reads the battery by calling `read`, at once and then every `period`, until the task is cancelled. Passes each
+    /// change of the charge, and each new error, to `deliver`.
     mutating func follow(
         every period: Duration, _ deliver: @Sendable (BatteryEvent) async -> Void, _ read: () -> Reading
     ) async {
@@ -24,7 +25,8 @@ struct BatteryFollower {
         }
     }
 
-    /// Compares a reading with the previous one, and returns the events to deliver; none if nothing has changed.
+    /// Compares a reading of the battery with the previous one, and returns the events to deliver; none if the reading
+    /// is the same.
     mutating func looked(_ reading: Reading) -> [BatteryEvent] {
         guard reading != self.last else { return [] }
         let wasUnknown = self.isUnknown
@@ -36,7 +38,8 @@ struct BatteryFollower {
         }
     }
 
-    /// `true` when the last reading had no charge, so that the charge is already reported as unknown.
+    /// `true` when the last reading of the battery found no battery or an error, so that the charge is already reported
+    /// as unknown. `false` before the first reading.
     private var isUnknown: Bool {
         switch self.last {
         case .absent, .failure: true

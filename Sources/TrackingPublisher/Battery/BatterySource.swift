@@ -12,8 +12,8 @@ public protocol BatterySource: Sendable {
 
 /// An event of a battery source: a changed charge or an error.
 public enum BatteryEvent: Hashable, Sendable {
-    /// The type of a function that receives the events. It has a name so that it is the same type in every package,
-    /// even if packages have different defaults for the isolation of async functions.
+    /// The type of a function that receives the events of a battery source. It has a name so that it is the same type
+    /// in every package, even if packages have different defaults for the isolation of async functions.
     public typealias Delivery = @Sendable @concurrent (BatteryEvent) async -> Void
 
     /// The charge in percent, 0…100; `nil` when it is unknown.

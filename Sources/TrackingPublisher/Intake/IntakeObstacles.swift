@@ -3,7 +3,7 @@ import TrackingCore
 /// The conditions that can delay ingested records, such as a missing connection. They determine the error for a sender
 /// whose waiting time is over.
 struct IntakeObstacles: Sendable {
-    /// `true` while the publisher is connected and has announced its presence on the trackable.
+    /// `true` while the publisher is connected to the broker and has announced itself as online.
     let isAnnounced: Bool
     /// The reason for which the broker rejects messages about the trackable; `nil` when it rejects none.
     let refusal: TrackingError?

@@ -39,18 +39,20 @@ struct IntakeQueue: Sendable {
     private struct Writing: Hashable, Sendable {
         let batches: [Batch]
         var names: [RecordMark: RecordName]
-        /// The numbers of the round's new records that are not written to the log yet.
+        /// The numbers of the round's new ingested records that are not written to the log yet.
         var left = SeqSet()
         var news: [News] = []
     }
 
     private enum Round: Hashable, Sendable {
-        /// No batch of ingested records is being looked up or written. Can transition to: `finding`.
+        /// No round is in progress: no batch of ingested records is being looked up or written. Can transition to:
+        /// `finding`.
         case none
-        /// The log is being asked which of these batches' records it knows already. Can transition to: `writing`,
-        /// `none`.
+        /// The first half of a round: the log is being asked which records of these ingested batches it knows already.
+        /// Can transition to: `writing`, `none`.
         case finding([Batch])
-        /// The new records of several batches are being written to the log. Can transition to: `none`.
+        /// The second half of a round: the new records of several ingested batches are being written to the log. Can
+        /// transition to: `none`.
         case writing(Writing)
     }
 
@@ -62,7 +64,8 @@ struct IntakeQueue: Sendable {
     /// The unanswered requests, each with the time at which its sender stops waiting.
     private var deadlines = DeadlineQueue<UInt64>()
 
-    /// The next time at which a sender stops waiting; `nil` when no sender waits.
+    /// The earliest time at which a sender of ingested records stops waiting for its answer; `nil` when no sender
+    /// waits.
     var nextDeadline: MonotonicTime? { self.deadlines.next }
 
     /// `true` while no sender waits for an answer, and no batch of records is being looked up or written.
@@ -86,7 +89,8 @@ struct IntakeQueue: Sendable {
         return Array(Set(self.arrived.flatMap { $0.drafts.map(\.mark) }))
     }
 
-    /// Continues the round with the log's answer to the look-up of the round's records.
+    /// Handles the log's answer to the look-up of the round's records. The second half of the round begins, in which
+    /// the new records are written.
     ///
     /// - Parameter known: The names of the records that the log knows already, by mark (time and digest).
     /// - Returns: The new records, each once, in order of time. The caller names them and calls ``named(_:news:)``.
@@ -99,7 +103,8 @@ struct IntakeQueue: Sendable {
         return new.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }.map(\.element)
     }
 
-    /// Stores the names (stream and number) of the round's new records, which are now being written to the log.
+    /// Stores the names (stream and number) that the round's new ingested records got. These records are now being
+    /// written to the log.
     ///
     /// - Parameters:
     ///   - names: The names of the new records, by mark (time and digest).
@@ -112,9 +117,9 @@ struct IntakeQueue: Sendable {
         self.round = .writing(writing)
     }
 
-    /// Registers that the records with these numbers were written to the log.
+    /// Registers that ingested records of the current round, given by their numbers, were written to the log.
     ///
-    /// - Returns: The records that must be published live now.
+    /// - Returns: Those of the written records that must be published live now.
     mutating func written(_ seqs: SeqSet) -> [News] {
         guard case .writing(var writing) = self.round else { return [] }
         let news = writing.news.filter { seqs.contains($0.seq) }
@@ -146,7 +151,7 @@ struct IntakeQueue: Sendable {
         }
     }
 
-    /// Registers that records with these numbers were acknowledged.
+    /// Registers that ingested records with these numbers in the stream were acknowledged.
     ///
     /// - Returns: The answers to senders whose records are now all acknowledged.
     mutating func areSafe(_ seqs: SeqSet, of stream: StreamID) -> [Receipt] {
@@ -161,8 +166,8 @@ struct IntakeQueue: Sendable {
         return done
     }
 
-    /// Ends the round because the log could not be read or written. The records of the round that are not written yet
-    /// will not be published.
+    /// Ends the current round of ingested records because the log could not be read or written. The records of the
+    /// round that are not written yet will not be published.
     ///
     /// - Returns: The requests of the round, whose senders must get an error.
     mutating func failed() -> [UInt64] {
@@ -187,8 +192,7 @@ struct IntakeQueue: Sendable {
         return .written
     }
 
-    /// The numbers of all requests that the queue still processes. Their senders have no answer yet, except those whose
-    /// waiting time ended during the round.
+    /// The error for a caller that requested a fix if the receiver delivers none within ``longestWait``.
     var requests: [UInt64] {
         (self.arrived + self.underWay).map(\.request) + self.waiting.map(\.receipt.request)
     }

@@ -7,11 +7,12 @@ import TrackingCore
 /// was published, or if it happened in the last week. The watermarks are stored in the log, so that they also apply
 /// after a restart.
 struct PublishedWatermarks: Hashable, Sendable {
-    /// The time of the newest position that was published; `nil` for none.
+    /// The time of the newest position that was ingested from the remote source and published live; `nil` for none.
     var point: UnixTime?
-    /// The time of the newest event that was published; `nil` for none.
+    /// The time of the newest event that was ingested from the remote source and published live; `nil` for none.
     var event: UnixTime?
-    /// The time of the newest version of a trip that was published; `nil` for none.
+    /// The time of the newest version of a trip that was ingested from the remote source and published live; `nil` for
+    /// none.
     var trip: UnixTime?
 
     /// The greatest age of an event that is published although a newer event was published before: one week.

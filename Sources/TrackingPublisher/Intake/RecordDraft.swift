@@ -4,12 +4,12 @@ public import TrackingCore
 public struct RecordDraft: Hashable, Sendable {
     /// The content of a record to ingest: a point, an event, or a version of a trip.
     public enum Content: Hashable, Sendable {
-        /// A point. The publisher sets its `stream` and `seq` when it ingests the point.
+        /// A point. The publisher sets its `stream` and `seq` when it appends the point to its log.
         case point(Location)
-        /// An event. The publisher sets its `stream` and `seq` when it ingests the event. Use ``RecordDraft/unnamed``
-        /// as the stream until then.
+        /// An event. The publisher sets its `stream` and `seq` when it appends the event to its log. Use
+        /// ``RecordDraft/unnamed`` as the stream until then.
         case event(TrackingEvent)
-        /// A version of a trip. The publisher sets its `stream` and `seq` when it ingests the trip.
+        /// A version of a trip. The publisher sets its `stream` and `seq` when it appends the trip to its log.
         case trip(Trip)
     }
 
@@ -22,7 +22,8 @@ public struct RecordDraft: Hashable, Sendable {
     /// by the digest alone, otherwise by time and digest.
     public var isKnownByDigest: Bool
 
-    /// The placeholder for the stream in an event or a trip that was not ingested yet.
+    /// The placeholder for the stream in an event or a trip that the publisher has not yet appended to its log, where
+    /// the record gets its stream.
     public static let unnamed = StreamID("unnamed")!  // 1 to 64 bytes
 
     /// Makes a record to ingest.
