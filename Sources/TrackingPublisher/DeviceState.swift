@@ -10,7 +10,8 @@ struct DeviceState: Sendable {
     /// The resolution that the publisher last requested from the source of fixes; `nil` before the first request.
     private(set) var sensor: Resolution?
 
-    /// Compares the device's clocks with their last readings.
+    /// Compares the present readings of the device's clock and of its monotonic clock with the last readings, to detect
+    /// that the device's clock was set.
     ///
     /// - Returns: The time by which the device's clock was set since; `nil` if it was not set.
     mutating func clockStep(at device: Moment) -> Duration? {

@@ -156,13 +156,13 @@ struct LogStateMachine: Sendable {
         self.outage.failed(error, now: now)
     }
 
-    /// Takes and returns the records that are given up while the log is closed, with the log's error; `nil` while it is
-    /// open.
+    /// Removes and returns the waiting records that will not be written because the log is closed, with the log's
+    /// error; `nil` while the log is open.
     ///
-    /// All waiting records are given up once the log was closed for too long. Before that, those beyond the limit of
-    /// bytes are given up.
+    /// All waiting records are returned once the log was closed for ``LogOutage/patience``. Before that, only those
+    /// beyond ``LogOutage/maximumBytes`` are returned.
     ///
-    /// - Parameter all: `true` to give up every waiting record, at the end of the program.
+    /// - Parameter all: `true` to return every waiting record, at the end of the program.
     mutating func giveUp(all: Bool = false, now: Instant) -> (entries: [SpoolEntry], reason: TrackingError)? {
         guard let error = self.outage.error else { return nil }
         let kept = all ? 0 : self.outage.patience(with: self.entries, now: now)

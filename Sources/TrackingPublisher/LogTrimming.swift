@@ -13,7 +13,7 @@ struct LogTrimming: Sendable {
     private static let shortestPause: Duration = .seconds(1)
 
     private var limits = SpoolLimits()
-    /// The time of the next check of the records' ages; `nil` if the limits contain no age.
+    /// The time of the next check of the records' ages; `nil` if the limits of the log contain no limit of age.
     private var agesDue: Instant?
     private var alarm: Instant?
 

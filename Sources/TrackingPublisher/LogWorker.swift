@@ -279,7 +279,7 @@ struct LogWorker: Sendable {
         }
     }
 
-    /// Trims the log to its limits, if that is due.
+    /// Trims the log to its limits, if the state machine decides that trimming is due.
     ///
     /// - Parameter grew: `true` after records were written.
     private func trim(_ machine: inout LogStateMachine, grew: Bool = false, _ post: Post) async {

@@ -3,7 +3,8 @@ import TrackingRuntime
 
 /// The part of a publisher's state that callers read on any task, and the requests that they make.
 struct PublisherShared: Sendable {
-    /// The trackable that was passed to ``AssetPublisher/track(_:)`` last; `nil` if it was removed since.
+    /// The trackable that was last made the active one, by ``AssetPublisher/track(_:)`` or by changing to another
+    /// trackable; `nil` if it was removed since.
     var active: TrackableID?
     /// The resolution that the publisher last requested from the source of fixes; `nil` before the first request.
     var sensor: Resolution?
@@ -11,7 +12,7 @@ struct PublisherShared: Sendable {
     var requests = PublisherRequests()
     /// `true` once the log is open and the publisher's task handles events.
     var isDeciding = false
-    /// `true` after a graceful shutdown was requested. Positions that are not sent then are no failure.
+    /// `true` after a graceful shutdown was requested. Positions that remain unsent then do not count as a failure.
     var isShuttingDown = false
     /// The state of each tracked trackable.
     private(set) var states: [TrackableID: PublisherState] = [:]

@@ -76,8 +76,8 @@ struct GapReader {
         return LiveFrame.stream("reset", [:])
     }
 
-    /// The first call waits until the gateway receives everything live, and then lists the trackables whose history is
-    /// read. Later calls do nothing.
+    /// Waits, at the first call, until the gateway receives everything live, and then lists the trackables whose
+    /// history is read. Later calls do nothing.
     ///
     /// - Returns: `false` if the gateway does not receive everything live in time, or if the live stream shows more
     ///   than ``maximumTrackables`` trackables.

@@ -13,8 +13,8 @@ struct LiveWriter {
     let hub: LiveHub
     let history: (any HistoryStore)?
 
-    /// The number of bytes from which a write to the client of a live stream is not filled with further updates: 64
-    /// KiB.
+    /// The number of bytes up to which updates are combined into one write to the client of a live stream: 64 KiB. The
+    /// last of the combined updates may exceed it.
     private static let chunk = 65_536
 
     /// Writes to the client until the live stream has ended, and then removes the stream from the hub.

@@ -204,8 +204,8 @@ actor MQTTConnection {
         waiting?.resume()
     }
 
-    /// Delivers the events that were collected in this pass to the program. If the program's queue is full then,
-    /// reading from the broker stops.
+    /// Delivers the events that were collected in this pass of the event loop to the program. If the program's queue of
+    /// events is full then, reading from the broker stops.
     func deliver() {
         guard !self.sink.batch.isEmpty else { return }
         let bytes = self.sink.batch.byteCount

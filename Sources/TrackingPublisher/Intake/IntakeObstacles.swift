@@ -12,8 +12,8 @@ struct IntakeObstacles: Sendable {
     /// `true` if the configuration expects that a recorder runs, but does not name the recorder.
     let isRecorderExpected: Bool
 
-    /// Returns the error for a sender whose waiting time is over. The error names the reason for which its records are
-    /// not safe yet.
+    /// Returns the error for a sender of ingested records whose waiting time is over. The error names the reason for
+    /// which its records are not safe yet.
     ///
     /// - Parameter wait: The condition that was not met in time.
     func error(of wait: IntakeQueue.Wait) -> TrackingError {

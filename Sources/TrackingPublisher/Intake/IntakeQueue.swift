@@ -6,7 +6,7 @@ import TrackingCore
 /// ones. The next round takes all batches that arrived meanwhile. Only one round runs at a time, so that a record that
 /// arrives twice is recognized the second time.
 struct IntakeQueue: Sendable {
-    /// One sender's request: its number, and the records that the sender passed.
+    /// One sender's request to ingest records: its number, and the records that the sender passed.
     struct Batch: Hashable, Sendable {
         let request: UInt64
         let drafts: [RecordDraft]
@@ -19,11 +19,11 @@ struct IntakeQueue: Sendable {
         let names: [RecordName]
     }
 
-    /// The condition that a sender still waits for when its waiting time is over.
+    /// The condition that a sender of ingested records still waits for when its waiting time is over.
     enum Wait: Hashable, Sendable {
-        /// The sender waits until all records of its request are written to the log.
+        /// The sender waits until all ingested records of its request are written to the log.
         case written
-        /// The sender waits until these records are acknowledged. Their numbers are given for each stream.
+        /// The sender waits until these ingested records are acknowledged. Their numbers are given for each stream.
         case safe([StreamID: SeqSet])
     }
 
@@ -61,7 +61,7 @@ struct IntakeQueue: Sendable {
     /// The answers to senders whose records are written but not all acknowledged. `left` contains the numbers of the
     /// records that are not acknowledged yet, by stream.
     private var waiting: [(receipt: Receipt, left: [StreamID: SeqSet])] = []
-    /// The unanswered requests, each with the time at which its sender stops waiting.
+    /// The unanswered requests to ingest records, each with the time at which its sender stops waiting.
     private var deadlines = DeadlineQueue<UInt64>()
 
     /// The earliest time at which a sender of ingested records stops waiting for its answer; `nil` when no sender
