@@ -7,8 +7,9 @@ public struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     @usableFromInline
     struct Entry: Comparable, Sendable {
         @usableFromInline let deadline: MonotonicTime
-        /// The number of the call that set the deadline. It distinguishes a current entry from a leftover, and orders
-        /// equal deadlines.
+        /// The number of the ``set(_:deadline:)`` call that made this entry, counted from 1. A heap entry whose number
+        /// differs from that of its key's current entry is a leftover. Of two equal deadlines, the one with the lower
+        /// number comes first.
         @usableFromInline let order: UInt64
         @usableFromInline let key: Key
 
@@ -26,7 +27,8 @@ public struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     }
 
     @usableFromInline var living: [Key: Entry] = [:]
-    /// The heap of the entries, with leftovers of removed deadlines. Its least entry is always a current one.
+    /// The heap of the entries, with leftovers of removed and replaced deadlines. Its least entry, the one with the
+    /// earliest deadline, is always a current one.
     @usableFromInline var heap = MinHeap<Entry>()
     @usableFromInline var settings: UInt64 = 0
 
@@ -34,7 +36,7 @@ public struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     @inlinable
     public init() {}
 
-    /// The earliest deadline; `nil` when there is none.
+    /// The earliest deadline of all keys; `nil` when no key has a deadline.
     @inlinable
     public var next: MonotonicTime? { self.heap.min?.deadline }
 
@@ -64,7 +66,8 @@ public struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
         self.dropLeftovers()
     }
 
-    /// Sets the deadline of `key`, or removes it with `nil`. Does nothing if the deadline is unchanged.
+    /// Gives `key` the deadline, which replaces an earlier one; `nil` removes the deadline of `key`. Does nothing if
+    /// `key` has this deadline already.
     @inlinable
     public mutating func keep(_ key: Key, at deadline: MonotonicTime?) {
         guard self.living[key]?.deadline != deadline else { return }

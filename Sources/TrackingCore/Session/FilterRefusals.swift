@@ -11,7 +11,7 @@ package struct FilterRefusals<Filter: Hashable & Sendable>: Sendable {
     /// Makes an empty set of refused topic filters.
     package init() {}
 
-    /// `true` while no refusal of a topic filter is stored.
+    /// `true` while this set contains no refused topic filter.
     package var isEmpty: Bool { self.reasons.isEmpty }
 
     /// The reason with which the broker refused the filter; `nil` if the filter is not refused.
@@ -22,7 +22,7 @@ package struct FilterRefusals<Filter: Hashable & Sendable>: Sendable {
     package mutating func answered(_ filter: Filter, _ refusal: TrackingError?) { self.reasons[filter] = refusal }
 
     /// Schedules the next attempt to subscribe to the refused filters, unless one is scheduled already. If no filter is
-    /// refused, cancels the attempt and begins with the shortest wait again.
+    /// refused, cancels the attempt; after a later refusal, the wait begins with 1 s again.
     package mutating func scheduleRetry(now: MonotonicTime) {
         guard !self.reasons.isEmpty else {
             self.backoff.reset()
@@ -44,11 +44,12 @@ package struct FilterRefusals<Filter: Hashable & Sendable>: Sendable {
     /// Forgets the refusal of a topic filter to which the client no longer wants to subscribe.
     package mutating func remove(_ filter: Filter) { self.reasons[filter] = nil }
 
-    /// Cancels the next attempt to subscribe, because the connection was lost. The refusals remain stored until the
-    /// next connection begins.
+    /// Cancels the next attempt to subscribe to the refused filters, because the connection was lost. The refusals
+    /// remain stored until ``connected()`` is called.
     package mutating func disconnected() { self.retryAt = nil }
 
-    /// Forgets all refusals at the start of a connection, because the client subscribes to all its filters again. The
-    /// next wait is not shortened by this: it becomes short again only when the broker grants all filters.
+    /// Forgets all refusals at the start of a connection, because the client subscribes to all its filters again. If
+    /// the broker refuses filters again, the wait before the next attempt continues to double. It begins with 1 s again
+    /// only after the broker has granted all filters.
     package mutating func connected() { (self.reasons, self.retryAt) = ([:], nil) }
 }

@@ -19,9 +19,11 @@
 ///
 /// `Purpose` is the owner's reason for a publish or a subscription.
 package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
-    /// A command to send or a change to report. It follows from a received message or from a time that has come.
+    /// A result that the state machine returns to its owner (publisher, subscriber or recorder): commands to send, a
+    /// change in the presence of another client, or an ignored message. It follows from a received message or a
+    /// deadline.
     package enum Event: Hashable, Sendable {
-        /// Send these commands over the connection, in order.
+        /// The owner must send these commands to the broker, in order.
         case send([TransportCommand])
         /// A publisher or subscriber that was absent is now present on a trackable.
         case arrived(Member)
@@ -30,32 +32,36 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
         case changed(Member)
         /// A publisher or subscriber that was present on a trackable is no longer present.
         case left(Member)
-        /// It is time to repeat this client's own announcement on these trackables. The client publishes its liveness
+        /// The owner must repeat this client's announcement on these trackables now: publish the client's liveness
         /// once, and then its presence on each trackable.
         case announcementsDue([TrackableID])
-        /// A received message was ignored. Either it cannot be read, or the maximum number of followed clients is
-        /// reached.
+        /// A received message was ignored. Either it cannot be read, or it would make this program follow the liveness
+        /// of more clients than it may.
         case badMessage(topic: String, TrackingError)
     }
 
     /// The kind of a received message, with the results of examining it.
     package enum Reception: Hashable, Sendable {
-        /// The message is not on a topic of this system.
+        /// The topic of the message is not one of Godwit's topics below this system's topic root. The message is
+        /// ignored.
         case foreign
-        /// The message is on this topic, whose payload the owner (publisher, subscriber or recorder) decodes itself.
+        /// A message on another of Godwit's topics, such as a position or a command. The value is the topic. The state
+        /// machine has not decoded the payload; the owner (publisher, subscriber or recorder) decodes it.
         case role(Topic)
-        /// The message announces that a client is present on a trackable, or withdraws that. If the owner follows the
-        /// trackable, it calls ``note(_:now:)``.
+        /// A presence message: a client announces that it is present on a trackable, or withdraws that announcement.
+        /// The state machine has only decoded it. If the owner follows the trackable, it passes the message to
+        /// ``note(_:now:)``.
         case presence(ReceivedPresence)
         /// The message was on the topic of this client's own liveness. It may come from this client or from another
-        /// program. The commands, if any, restore the right content.
+        /// program. The commands, if any, publish "online" again, because the message replaced or cleared it.
         case ownLiveness([TransportCommand])
-        /// The message is the liveness of another client: online or offline. `isLive` is `false` for the broker's
-        /// retained copy and for a cleared message.
+        /// A liveness message of another client: online or offline. `isLive` is `false` for the broker's retained copy
+        /// and for a cleared message. The owner handles the events, which are the resulting changes.
         case liveness(of: ClientID, isLive: Bool, [Event])
     }
 
-    /// The origin of a request that the broker has answered.
+    /// The sender of a publish or subscription that the broker has answered: the owner, with its purpose, or the state
+    /// machine itself.
     package enum Answer: Hashable, Sendable {
         /// The owner (publisher, subscriber or recorder) made the request for this purpose.
         case role(Purpose)
@@ -67,12 +73,14 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
 
     /// The result of ``settled(now:)``: what the client does after the broker answered its last subscription.
     package enum Settlement: Hashable, Sendable {
-        /// The client is announced: these commands publish its liveness. The owner then publishes its presence.
+        /// The client announces itself now. The owner sends these commands, which publish the client's liveness, and
+        /// then publishes its presences and requests.
         case announced([TransportCommand])
         /// Another program uses the same client id. The client fails with this error and closes its connection without
         /// publishing a message.
         case takenOver(TrackingError)
-        /// Nothing is to be done, because the client is not connected or was announced before.
+        /// The owner has nothing to do, because the client has no connection, or has already announced itself on this
+        /// connection.
         case notConnected
     }
 
@@ -86,7 +94,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
     package private(set) var watched: Set<ClientID> = []
     /// `false` while this client does not publish its liveness, for example while a publisher is switched off.
     package var publishesLiveness = true
-    /// `true` after the connection was closed for good. No further event follows.
+    /// `true` after the connection ended for good: no further attempt to connect follows.
     package private(set) var isClosed = false
     /// The number of received messages that were skipped because they cannot be read.
     package private(set) var badMessages = 0
@@ -116,8 +124,8 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
     /// connection.
     package var watchedLiveness: [TopicFilter] { self.watched.map { .topic(.liveness($0)) } }
 
-    /// The time at which the owner must call ``timerFired(now:)``. `nil` when nothing waits for a time: no heartbeat,
-    /// no lease of another client, no announcement.
+    /// The time at which the owner (publisher, subscriber or recorder) must call ``timerFired(now:)``. `nil` when
+    /// nothing waits for a time: no heartbeat, no lease of another client, no announcement.
     package var nextDeadline: MonotonicTime? {
         let next = MonotonicTime.earlier(self.session.nextDeadline, self.presence.nextDeadline)
         return .earlier(next, self.announcements.nextDeadline)
@@ -188,19 +196,21 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
 
     // MARK: - Requests to the broker
 
-    /// Returns the command that subscribes to these topic filters of this system.
+    /// Returns the command that subscribes to these topic filters below the topic root, for this purpose of the owner.
     @inlinable
     package mutating func subscribe(_ filters: [TopicFilter], _ purpose: Purpose) -> TransportCommand {
         self.subscribe(filters.map { self.root.path($0) }, purpose)
     }
 
-    /// Returns the command that subscribes to complete topic names, such as the broker's own `$SYS` topics.
+    /// Returns the command that subscribes to complete topic filters given as text, such as the broker's own `$SYS`
+    /// topics.
     @inlinable
     package mutating func subscribe(_ paths: [String], _ purpose: Purpose) -> TransportCommand {
         .subscribe(paths, self.requests.add(.role(purpose)))
     }
 
-    /// Returns the command that unsubscribes from these topic filters. The broker's answer is ignored.
+    /// Returns the command that unsubscribes from these topic filters below the topic root. The broker's answer is
+    /// ignored.
     package func unsubscribe(_ filters: [TopicFilter]) -> TransportCommand {
         .unsubscribe(filters.map { self.root.path($0) })
     }
@@ -283,7 +293,8 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
         return topics.sorted { $0.path < $1.path }.flatMap { self.clear($0.topic) }
     }
 
-    /// Cancels the clearing of a topic, because another client publishes there now.
+    /// Cancels a clearing of a topic that is still to be done (see ``clear(_:)``), because another client publishes
+    /// there now. The topic's retained message remains.
     package mutating func abandonClearing(of topic: Topic) { self.unclear[topic] = nil }
 
     // MARK: - Members and their messages
@@ -312,10 +323,11 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Handles a message on the topic of this client's own liveness; `nil` when that topic was cleared.
+    /// Handles a message on the topic of this client's own liveness. `liveness` is `nil` when the retained message was
+    /// cleared.
     ///
-    /// - Returns: The command that publishes the liveness "online" again, if the message wrongly replaced it with
-    ///   "offline".
+    /// - Returns: The command that publishes the liveness "online" again, if the message wrongly replaced or cleared
+    ///   it; otherwise no command.
     package mutating func receivedOwn(_ liveness: Liveness?, isRetained: Bool) -> [TransportCommand] {
         self.session.receivedOwn(liveness, isRetained: isRetained) ? self.publishLiveness() : []
     }
@@ -330,7 +342,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
     }
 
     /// Forgets the clients that are present on a trackable, because the owner no longer follows it. These clients are
-    /// not reported as gone.
+    /// not reported as gone. Also cancels a scheduled announcement on the trackable.
     package mutating func forget(_ trackable: TrackableID) -> [Event] {
         self.announcements.cancel(trackable)
         return self.apply(self.presence.forget(trackable))

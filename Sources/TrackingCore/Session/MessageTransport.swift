@@ -1,6 +1,6 @@
 /// A message to publish. It is always published at QoS 1.
 public struct OutgoingMessage: Hashable, Sendable {
-    /// The complete topic name, with the topic root.
+    /// The complete topic name of the message, including the topic root.
     public var topic: String
     /// The payload. An empty payload in a retained message removes the broker's retained copy.
     public var payload: [UInt8]
@@ -119,7 +119,7 @@ public struct Disconnection: Hashable, Sendable {
     /// The duration of the lost connection; `nil` if no connection had been made.
     public var lasted: Duration?
 
-    /// Makes the details of a lost connection or a failed attempt.
+    /// Makes the details of a lost connection, or of a failed attempt to connect, to the broker.
     public init(reason: TrackingError?, retry: Duration?, lasted: Duration?) {
         self.reason = reason
         self.retry = retry
@@ -146,14 +146,15 @@ extension TrackingError: Hashable {
 /// A transport has one client id and at most one connection at a time. The transport decides when to connect and how
 /// long to wait. Its user decides which messages to publish, and subscribes again after each `.connected`.
 public protocol MessageTransport: Sendable {
-    /// The type of ``events``: an asynchronous sequence of batches of events.
+    /// The type of ``events``: an asynchronous sequence whose elements are lists of events.
     associatedtype Events: AsyncSequence<[TransportEvent], Never> & Sendable
 
     /// The events of the connection in order, delivered in batches. Only one task may read them. While that task does
     /// not read, the transport reads nothing from the broker.
     var events: Events { get }
 
-    /// Sends commands in order, and returns without waiting for their results.
+    /// Passes commands to the connection in order, and returns at once. The broker's answers arrive later in
+    /// ``events``.
     func send(_ commands: [TransportCommand])
 
     /// The executor on which the user of the transport should run its own tasks: the thread of the transport. Messages

@@ -6,11 +6,11 @@ package struct OutstandingRequests<Purpose: Hashable & Sendable>: Sendable {
     @usableFromInline var purposes: [TransportToken: Purpose] = [:]
     @usableFromInline var lastToken: TransportToken = 0
 
-    /// Makes an empty collection of requests.
+    /// Makes a collection without outstanding requests.
     @inlinable
     package init() {}
 
-    /// Adds a request for the given purpose.
+    /// Adds a request, which the broker has not answered yet, with its purpose.
     ///
     /// - Returns: The token of the request, to be sent with the command.
     @inlinable
@@ -20,8 +20,8 @@ package struct OutstandingRequests<Purpose: Hashable & Sendable>: Sendable {
         return self.lastToken
     }
 
-    /// Returns `true` if the request with this token is outstanding: the broker has not answered it, and it was not
-    /// removed.
+    /// Returns `true` if the request with this token is outstanding: the broker has not answered it, and neither
+    /// ``removeAll(where:)`` nor ``removeAll()`` has removed it.
     @inlinable
     package func contains(_ token: TransportToken) -> Bool { self.purposes[token] != nil }
 

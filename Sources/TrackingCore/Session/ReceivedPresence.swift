@@ -1,11 +1,12 @@
 /// A received presence message, by which a client announces that it tracks or watches a trackable. An empty message
 /// withdraws the announcement.
 package struct ReceivedPresence: Hashable, Sendable {
-    /// The kind of the client on the trackable: publisher or subscriber.
+    /// The role in which the client is present on the trackable: publisher or subscriber. It is the role that the
+    /// message's topic states.
     package let kind: MemberKind
-    /// The trackable that the topic of the message names.
+    /// The trackable on which the client announces its presence. The topic of the presence message names it.
     package let trackable: TrackableID
-    /// The client that the topic of the message names.
+    /// The client that announces its presence on the trackable. The topic of the presence message names it.
     package let client: ClientID
     /// The announced presence; `nil` when the message withdraws it.
     package let presence: Presence?

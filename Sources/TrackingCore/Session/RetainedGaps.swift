@@ -13,7 +13,8 @@
 /// | ``nextDeadline`` | ``timerFired(now:)``; the client subscribes and unsubscribes |
 /// | the connection was lost | ``disconnected()`` |
 package struct RetainedGaps: Sendable {
-    /// A set of kinds of retained messages that can be missing for a trackable: its position, its state, or both.
+    /// A set of kinds of retained messages that can be missing for a trackable: its position, its state (the
+    /// publisher's presence and the resolution in force), or both.
     package struct Kind: OptionSet, Hashable, Sendable {
         /// The kinds of retained messages in the set, as a number with one bit for each kind.
         package let rawValue: UInt8
@@ -34,7 +35,8 @@ package struct RetainedGaps: Sendable {
         /// The trackables whose retained messages the client asks for in this round, by subscribing to the topics of
         /// each.
         package var asked: [TrackableID] = []
-        /// The trackables of the previous round. The client unsubscribes from their topics now.
+        /// The trackables that the client asked for in the previous round. The client now unsubscribes from their
+        /// topics.
         package var ended: [TrackableID] = []
     }
 
@@ -62,7 +64,8 @@ package struct RetainedGaps: Sendable {
     /// The time from the first known missing message to the first round of asking: 250 ms. The message may still arrive
     /// in this time.
     package static let patience = Duration.milliseconds(250)
-    /// The time without a missing message that ends a round of asking: 500 ms.
+    /// The time after which a round of asking ends if none of the missing messages arrives: 500 ms. Each missing
+    /// message that arrives starts this time again.
     package static let roundTime = Duration.milliseconds(500)
     /// The waits after the first and after the second round that asked for a trackable in vain, before the client asks
     /// for that trackable again: 5 s and 60 s.
@@ -83,14 +86,15 @@ package struct RetainedGaps: Sendable {
     /// `true` while no retained messages are known to be missing.
     package var isEmpty: Bool { self.gaps.isEmpty }
 
-    /// `true` while a trackable is being asked for its position, or is about to be. Trackables that wait 5 s or 60 s to
-    /// be asked for again do not count.
+    /// `true` while the client is asking the broker for the position of a trackable, or will ask for one in the next
+    /// round. Trackables that wait 5 s or 60 s before the client asks for them again do not count.
     package var isAskingForPositions: Bool {
         let asked = self.running.map(\.left) ?? []
         return (asked + self.fresh).contains { self.gaps[$0]?.kinds.contains(.position) == true }
     }
 
-    /// The time at which the caller must call ``timerFired(now:)``; `nil` while no round of asking runs or waits.
+    /// The time at which the caller must call ``timerFired(now:)``; `nil` while no round of asking the broker runs or
+    /// is scheduled.
     package var nextDeadline: MonotonicTime? {
         if let running = self.running { return running.end }
         return .earlier(self.fresh.isEmpty ? nil : self.freshAt, self.later.lazy.map(\.due).min())
@@ -134,13 +138,14 @@ package struct RetainedGaps: Sendable {
     /// Forgets the missing messages of a trackable that the client no longer follows.
     package mutating func forget(_ id: TrackableID) { self.gaps[id] = nil }
 
-    /// Postpones the next round until ``patience`` after `now`, because retained messages of the client's first
-    /// subscriptions may still arrive.
+    /// Postpones the next round of asking until ``patience`` after `now`, because retained messages of the client's
+    /// first subscriptions may still arrive.
     package mutating func postpone(now: MonotonicTime) {
         if !self.fresh.isEmpty { self.freshAt = now.advanced(by: Self.patience) }
     }
 
-    /// The connection was lost. On the next one, all retained messages are expected again.
+    /// Handles that the connection was lost: forgets all missing messages, because the broker sends all retained
+    /// messages again on the next connection.
     package mutating func disconnected() { self = RetainedGaps() }
 
     /// Ends the running round if all its messages have arrived or its time is over, and begins the next round. Has no

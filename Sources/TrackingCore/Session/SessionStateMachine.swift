@@ -15,7 +15,8 @@ package struct SessionStateMachine: Sendable {
         case reading(standing: SessionID?)
         /// The client has announced itself as online on this connection. Can transition to: `offline`.
         case online(nextHeartbeat: MonotonicTime)
-        /// Another program, with this session id, uses the same client id. Final.
+        /// Another program uses the same client id; the value is the session id of that program. The phase never
+        /// changes again.
         case takenOver(by: SessionID)
     }
 
@@ -25,7 +26,8 @@ package struct SessionStateMachine: Sendable {
     package let session: SessionID
     /// The time for which other clients consider this client online after a heartbeat.
     package let lease: Duration
-    /// The number of the current connection, or of the last one, in this run of the program, from 0.
+    /// The number of the client's current connection to the broker, or of its last one while it has none. The
+    /// connections of one run of the program are counted from 0.
     package private(set) var connection = 0
     /// The phase of the client's connection: without a connection, receiving the retained messages, announced as
     /// online, or taken over by another program.
@@ -54,7 +56,8 @@ package struct SessionStateMachine: Sendable {
         self.lease = max(.seconds(1), min(.seconds(86_400), lease))
     }
 
-    /// `true` while there is no connection. `false` when another program took over the client id.
+    /// `true` while the client has no connection to the broker. `false` while it has one, and after another program
+    /// took over its client id.
     package var isOffline: Bool { if case .offline = self.phase { true } else { false } }
 
     /// `true` while there is a connection, even if the client has not announced itself yet. `false` after another

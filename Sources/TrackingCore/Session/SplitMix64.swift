@@ -3,7 +3,7 @@
 public struct SplitMix64: RandomNumberGenerator, Hashable, Sendable {
     private var state: UInt64
 
-    /// Creates a generator. The same seed gives the same sequence.
+    /// Creates a pseudorandom number generator from a seed. The same seed always gives the same sequence of numbers.
     public init(seed: UInt64) { self.state = seed }
 
     /// Returns the next 64 random bits.

@@ -14,9 +14,10 @@
 package struct SubscriptionSlices<Filter: Hashable & Sendable>: Sendable {
     /// The phase of the slice of subscriptions that was sent last.
     private enum Phase: Hashable, Sendable {
-        /// No slice is under way: none was sent on this connection, or the last one has ended.
+        /// No slice of subscriptions is under way: none was sent on this connection, or the last one has ended.
         case idle
-        /// The slice was sent at the time `at`. The broker has not answered `unanswered` of its packets yet.
+        /// The slice of subscriptions was sent at the time `at`. The broker has not yet answered `unanswered` of its
+        /// SUBSCRIBE packets.
         case sent(at: MonotonicTime, unanswered: Int)
         /// The broker has answered all packets of the slice, and its retained messages arrive. The slice ends at
         /// `quietAt`, when no retained message has arrived for the time `pause`, and at `end` at the latest.
@@ -29,10 +30,12 @@ package struct SubscriptionSlices<Filter: Hashable & Sendable>: Sendable {
     /// The largest number of topic filters in one SUBSCRIBE packet. Brokers limit the size of a packet, and a filter
     /// can have 700 bytes.
     package static var filtersInPacket: Int { 200 }
-    /// The shortest time without a retained message after which a slice ends: 100 ms. On a slow connection, the time is
-    /// four times that of the broker's answer, up to ``longestPause``.
+    /// The shortest pause without a retained message after which a slice of subscriptions ends: 100 ms. The pause is
+    /// four times as long as the broker took to answer the slice's subscriptions, but not shorter than this time and
+    /// not longer than ``longestPause``.
     package static var shortestPause: Duration { .milliseconds(100) }
-    /// The longest time without a retained message after which a slice ends, on a slow connection: 500 ms.
+    /// The longest pause without a retained message after which a slice of subscriptions ends: 500 ms. It applies on a
+    /// slow connection; see ``shortestPause``.
     package static var longestPause: Duration { .milliseconds(500) }
     /// The longest time for which the client waits for the retained messages of one slice after the broker's last
     /// answer: 5 s.
@@ -41,17 +44,19 @@ package struct SubscriptionSlices<Filter: Hashable & Sendable>: Sendable {
     private var phase = Phase.idle
     private var waiting: ArraySlice<Filter> = []
 
-    /// Makes the state before the first connection, in which no topic filter waits to be sent.
+    /// Makes the state of a client before its first connection: no topic filter waits to be sent to the broker.
     package init() {}
 
-    /// `true` while no topic filter waits to be sent to the broker: all were sent, or there is no connection.
+    /// `true` when all topic filters of this connection were sent to the broker in SUBSCRIBE packets. Also `true`
+    /// without a connection.
     package var isAllSent: Bool { self.waiting.isEmpty }
 
     /// `true` once all subscriptions were sent and the last slice has ended. Its retained messages have then arrived,
     /// or the time ``patience`` is over. Also `true` without a connection.
     package var isComplete: Bool { self.phase == .idle && self.waiting.isEmpty }
 
-    /// The time at which the caller must call ``isQuiet(now:)``; `nil` while the client waits for no retained messages.
+    /// The time at which the caller must call ``isQuiet(now:)``, which ends the slice of subscriptions. `nil` while the
+    /// client waits for no retained messages.
     package var deadline: MonotonicTime? {
         guard case .receiving(_, let quietAt, let end) = self.phase else { return nil }
         return min(quietAt, end)
@@ -70,8 +75,8 @@ package struct SubscriptionSlices<Filter: Hashable & Sendable>: Sendable {
         self.waiting.removeAll { filters.contains($0) }
     }
 
-    /// Begins the next slice. Returns its SUBSCRIBE packets, each as a list of topic filters; empty if every filter was
-    /// sent.
+    /// Begins the next slice of subscriptions. Returns its SUBSCRIBE packets, each as a list of topic filters; empty if
+    /// every filter was sent.
     ///
     /// - Parameter retained: A function that returns the number of retained messages that a filter may cause.
     package mutating func next(now: MonotonicTime, retained: (Filter) -> Int) -> [[Filter]] {
@@ -95,8 +100,8 @@ package struct SubscriptionSlices<Filter: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Handles that the broker answered one packet of the slice. After the last answer, the wait for the slice's
-    /// retained messages begins.
+    /// Handles that the broker answered one SUBSCRIBE packet of the slice of subscriptions. After the last answer, the
+    /// wait for the slice's retained messages begins.
     package mutating func answered(now: MonotonicTime) {
         guard case .sent(let start, let unanswered) = self.phase else { return }
         guard unanswered <= 1 else {
@@ -108,15 +113,15 @@ package struct SubscriptionSlices<Filter: Hashable & Sendable>: Sendable {
             pause: pause, quietAt: now.advanced(by: pause), end: now.advanced(by: Self.patience))
     }
 
-    /// Handles that a retained message arrived, or that the client was busy with earlier ones until now. The time
-    /// without a retained message is measured anew from `now`.
+    /// Handles that a retained message arrived, or that the client was busy with earlier ones until now. The pause
+    /// without a retained message, which ends the slice of subscriptions, begins again at `now`.
     package mutating func received(now: MonotonicTime) {
         guard case .receiving(let pause, _, let end) = self.phase else { return }
         self.phase = .receiving(pause: pause, quietAt: now.advanced(by: pause), end: end)
     }
 
-    /// Ends the slice if no retained message has arrived for a while, or if the slice has waited for ``patience``.
-    /// Returns `true` if this call ended the slice.
+    /// Ends the slice of subscriptions if its pause without a retained message is over, or if ``patience`` has passed
+    /// since the broker's last answer. Returns `true` if this call ended the slice.
     package mutating func isQuiet(now: MonotonicTime) -> Bool {
         guard let deadline = self.deadline, deadline <= now else { return false }
         self.phase = .idle

@@ -25,13 +25,14 @@ public struct SuspectTopics: Sendable {
     /// The number of closed connections, each with an unanswered request for a topic or filter, after which the client
     /// does not use that topic or filter for a while: 3.
     public static let patience = 3
-    /// The time for which a topic or filter is not used at first. Each further close of the connection doubles the
-    /// time.
+    /// The time for which the client does not use a topic or filter after it was identified as the cause of closed
+    /// connections: 30 s. Each further close of the connection for which it may be the cause doubles the time.
     public static let firstSetAside: Duration = .seconds(30)
     /// The longest time for which the client does not use a topic or filter that made the broker close the connection:
     /// 15 minutes.
     public static let longestSetAside: Duration = .seconds(15 * 60)
-    /// The maximum number of suspected topics and filters. Further ones are not remembered.
+    /// The maximum number of topics and filters that are remembered because their requests were unanswered when the
+    /// broker closed the connection. Further ones are not remembered.
     static let maximumNames = 10_000
 
     private var suspects: [String: Suspect] = [:]
@@ -39,7 +40,8 @@ public struct SuspectTopics: Sendable {
     /// Creates the state of a client that suspects no topic or filter.
     public init() {}
 
-    /// `true` when no topic or filter is remembered that was unanswered when the broker closed the connection.
+    /// `true` when the client remembers no topic or filter whose request was unanswered when the broker closed the
+    /// connection.
     public var isEmpty: Bool { self.suspects.isEmpty }
 
     /// Returns the decision whether the client may send a request for this topic or filter at `now`.

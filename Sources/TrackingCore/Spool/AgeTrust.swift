@@ -6,11 +6,12 @@ public struct AgeTrust: Hashable, Sendable {
     /// The total time of jumps ahead from which the clock is no longer trusted: one hour. A shorter total does not
     /// matter, because the age limit of records is counted in days.
     private static let harmless: Duration = .seconds(3600)
-    /// The difference from the time of a received position below which the device's clock counts as correct.
+    /// The tolerance for the device's clock. The clock counts as correct if it differs by less than this time from the
+    /// time of a received GPS or network position.
     private static let tolerance = LivePosition.maximumAhead
 
-    /// The sum of the clock's jumps ahead minus its jumps back, at least zero. It becomes zero again when a position
-    /// confirms the clock.
+    /// The sum of the clock's jumps ahead minus its jumps back, at least zero. From one hour on, the clock is not
+    /// trusted. The sum becomes zero again when a GPS or network position confirms the clock.
     private var ahead: Duration = .zero
 
     /// Makes a value that trusts the device's clock.

@@ -2,18 +2,20 @@
 public struct HistoryBatch: Hashable, Sendable {
     /// The id of the batch, a random UUID in lower case. A batch that is sent again has the same id.
     public var id: String
-    /// The stream, the numbered sequence to which the records belong.
+    /// The stream of the batch, the numbered sequence to which its records belong.
     public var stream: StreamID
     /// The lowest record number of the stream that the device still has in its log. If the log has no record of the
     /// stream, it is the number after the last one.
     public var oldest: UInt64
-    /// The ranges of numbers, from ``oldest`` on, whose records the device no longer has. They are in ascending order.
+    /// The ranges of record numbers whose records the device no longer has, in ascending order. They lie between
+    /// ``oldest`` and the batch's last record; in a batch without records, between ``oldest`` and the stream's last
+    /// number.
     public var gone: [ClosedRange<UInt64>]
     /// The records of the batch, in order of their numbers.
     public var records: SpoolRecords
     /// The number of records of the stream that the device still has to send after this batch.
     public var remaining: Int
-    /// The last number of the stream, if the stream has ended; `nil` while it continues.
+    /// The number of the stream's last record, if the stream has ended; `nil` while further records may follow.
     public var end: UInt64?
 
     /// Makes a batch of records of one stream.

@@ -118,7 +118,7 @@ package struct BatchDocuments: Hashable, Sendable {
     package var trips: [Trip] = []
     /// The events in the batch that could be decoded.
     package var events: [TrackingEvent] = []
-    /// The error of the last trip or event that could not be decoded; `nil` when all could.
+    /// The error of the last trip or event of the batch that could not be decoded; `nil` when all could be decoded.
     package var refusal: TrackingError?
 
     fileprivate mutating func read<Document>(
@@ -135,7 +135,7 @@ package struct BatchDocuments: Hashable, Sendable {
 
 /// The result of decoding a batch: its readable and its unreadable records.
 public struct DecodedBatch: Hashable, Sendable {
-    /// The batch with its readable records.
+    /// The decoded batch. Its records are those that could be decoded.
     public var batch: HistoryBatch
     /// The records of the batch that cannot be decoded.
     public var refused: [RefusedRecord]
@@ -232,7 +232,7 @@ extension JSONScanner {
         return ranges
     }
 
-    /// Reads a JSON array, and returns the bytes of each of its elements.
+    /// Reads a JSON array, and returns the unchanged JSON bytes of each of its elements.
     fileprivate mutating func elements() throws(Refusal) -> [[UInt8]] {
         var elements: [[UInt8]] = []
         try self.beginArray()

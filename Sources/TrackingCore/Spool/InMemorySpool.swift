@@ -17,8 +17,9 @@ public final class InMemorySpool: SpoolStorage {
         var streams: [Stream] = []
         var values: [String: [UInt8]] = [:]
         var quarantine: [QuarantinedRecord] = []
-        /// The mark (identity by time and content) and the name of each record that came from another source, by
-        /// trackable. `added` is the time at which the mark was stored. The oldest mark comes first.
+        /// For each trackable, the marks of those of its records that came from another source, such as a phone. A mark
+        /// is a record's identity by time and content. `name` is the name of the record, and `added` the time at which
+        /// the mark was stored. The oldest mark comes first.
         var marks: [TrackableID: [(mark: RecordMark, name: RecordName, added: UnixTime)]] = [:]
         var nextPlace: Int64 = 1
         var failure: TrackingError?
@@ -105,7 +106,8 @@ public final class InMemorySpool: SpoolStorage {
     /// succeed again.
     public func fail(with error: TrackingError?) { self.state.withLock { $0.failure = error } }
 
-    /// Simulates damage to one record, so that it can no longer be read.
+    /// Simulates damage to one record, so that the record can no longer be read. The next attempt to read it removes it
+    /// from the log.
     public func damage(_ seq: UInt64, of stream: StreamID) {
         self.state.withLock { state in
             guard let place = state.place(of: stream) else { return }

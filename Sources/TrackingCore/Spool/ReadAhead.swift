@@ -4,20 +4,20 @@ struct ReadAhead: Hashable, Sendable {
     let stream: StreamID
     /// The number of the ``RecordQuery``, the read request, whose result has not arrived; `nil` when there is none.
     var question: UInt64?
-    /// The records that were read and have not been put into a batch, in the order in which they are to be sent. Each
-    /// chunk contains the results of one or more read requests.
+    /// The records that were read from the log and have not been put into a batch, in the order in which they are to be
+    /// sent. Each chunk contains the results of one or more read requests.
     private var chunks: [SpoolRecords] = []
 
     init(of stream: StreamID) { self.stream = stream }
 
-    /// `true` while the result of a read request has not arrived.
+    /// `true` while a request to read records from the log is unanswered.
     var isAsked: Bool { self.question != nil }
-    /// The number of records that were read and have not been put into a batch.
+    /// The number of records that were read from the log and have not been put into a batch.
     var count: Int { self.chunks.reduce(0) { $0 + $1.count } }
     private var byteCount: Int { self.chunks.reduce(0) { $0 + $1.byteCount } }
     var last: UInt64? { self.chunks.last?.lastSeq }
 
-    /// Adds the records that a read request returned.
+    /// Adds the records that the log returned for the read request. The request is then no longer unanswered.
     mutating func loaded(_ records: SpoolRecords) {
         self.question = nil
         if !records.isEmpty { self.chunks.append(records) }
@@ -26,7 +26,8 @@ struct ReadAhead: Hashable, Sendable {
     /// Discards the records that were read, to free memory. They are read again when sending resumes.
     mutating func forget() { self.chunks = [] }
 
-    /// Returns `true` when the records that were read fill a batch of `count` records or `bytes` bytes.
+    /// Returns `true` when the records that were read are enough for a full batch: at least `count` records, or more
+    /// than `bytes` bytes of payload.
     func isFull(_ count: Int, _ bytes: Int) -> Bool { self.count >= count || self.byteCount > bytes }
 
     /// Removes and returns the records for the next batch, out of the records that were read. A batch must begin with

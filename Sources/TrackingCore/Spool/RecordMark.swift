@@ -1,12 +1,12 @@
 /// The first 128 bits of a digest (hash) of a record's content. Records with the same digest count as the same record.
 public struct RecordDigest: Hashable, Sendable {
-    /// The first eight bytes (`high`) and the next eight bytes (`low`) as big-endian numbers.
+    /// The first eight bytes of the digest (`high`) and its next eight bytes (`low`), as big-endian numbers.
     let high, low: UInt64
 
     /// The number of bytes of a digest that are used: 16.
     public static let size = 16
 
-    /// Makes a value from the first 16 bytes of a digest; returns `nil` when there are fewer.
+    /// Makes a record digest from the first 16 bytes of a hash; returns `nil` when the hash has fewer bytes.
     public init?(_ bytes: some Collection<UInt8>) {
         guard bytes.count >= Self.size else { return nil }
         func number(_ bytes: some Sequence<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }

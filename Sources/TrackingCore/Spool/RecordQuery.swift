@@ -1,12 +1,13 @@
 /// A request to read certain records from the device's log, up to a number of bytes.
 public struct RecordQuery: Hashable, Sendable {
-    /// The number of the request. The result contains the same number.
+    /// The number of this read request. The caller returns the same number with the result, so that an outdated result
+    /// can be ignored.
     public var number: UInt64
     /// The stream whose records are read.
     public var stream: StreamID
-    /// The numbers of the records to read.
+    /// The numbers of the records that this request reads from the stream.
     public var seqs: SeqSet
-    /// The maximum number of payload bytes to read. At least one record is read, even if it is larger.
+    /// The maximum number of payload bytes that this request reads. At least one record is read, even if it is larger.
     public var maximumBytes: Int
 
     /// Makes a request to read records from the device's log.

@@ -10,20 +10,21 @@ struct RecorderAnswers: Hashable, Sendable {
     /// before the reconnection.
     private(set) var isReopened = false
 
-    /// Returns `true` when a recorder answered at the given time or later.
+    /// Returns `true` when a recorder last answered about the stream at the given time or later.
     func hasAnswered(since time: MonotonicTime) -> Bool { self.last.map { $0 >= time } ?? false }
 
-    /// Registers that a recorder answered.
+    /// Registers that a recorder answered about the stream. No probe then counts as unanswered, and ``isReopened``
+    /// becomes `false`.
     mutating func answered(now: MonotonicTime) {
         self.last = now
         self.unansweredProbes = 0
         self.isReopened = false
     }
 
-    /// Registers a probe: an old batch was sent again to get an answer from a recorder.
+    /// Counts a probe as unanswered: an old batch was sent again only to get an answer from a recorder.
     mutating func probed() { self.unansweredProbes += 1 }
 
-    /// Registers a reconnection to the broker.
+    /// Registers a reconnection to the broker: ``isReopened`` becomes `true`, unless a probe is unanswered.
     ///
     /// - Returns: `true` when no probe, a batch sent again to get an answer, is unanswered. With an unanswered probe,
     ///   the recorders are silent: the function returns `false` and changes nothing.

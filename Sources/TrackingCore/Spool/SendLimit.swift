@@ -8,7 +8,8 @@ package struct SendLimit: Hashable, Sendable {
     let maximum: Int
     /// The maximum number of records that the next message may contain.
     package private(set) var current: Int
-    /// The number of accepted messages that are needed before ``current`` grows.
+    /// The number of messages that the broker must accept, since the last rejection or growth, before ``current``
+    /// grows.
     private var patience = 1
     private var successes = 0
 
@@ -31,15 +32,15 @@ package struct SendLimit: Hashable, Sendable {
         self.current = min(self.maximum, max(1, self.current * 2))
     }
 
-    /// Registers that the broker rejected a message. The limit becomes `next` records, and more accepted messages are
-    /// needed before it grows.
+    /// Registers that the broker rejected a message. The limit becomes `next` records. Four times as many accepted
+    /// messages as before, at most ``longestPatience``, are needed before it grows.
     package mutating func refused(to next: Int) {
         self.current = next
         self.patience = min(self.patience * 4, Self.longestPatience)
         self.successes = 0
     }
 
-    /// Registers that the size of the message did not cause the last rejection. From now on, one accepted message is
-    /// enough for the limit to grow.
+    /// Registers that the size of the message did not cause the last rejection. Until the next rejection, each accepted
+    /// message is enough for the limit to grow.
     package mutating func acquitted() { self.patience = 1 }
 }

@@ -142,7 +142,8 @@ public struct SeqSet: Hashable, Sendable {
 
     private static func size(_ range: ClosedRange<UInt64>) -> Int { Int(range.upperBound - range.lowerBound) + 1 }
 
-    /// Returns the index of the first range that ends at or above `seq`.
+    /// Returns the index in ``ranges`` of the first range whose highest number is at least `seq`; the number of ranges
+    /// if there is none.
     private func firstEnding(atOrAbove seq: UInt64) -> Int {
         var low = 0
         var high = self.ranges.count

@@ -1,9 +1,9 @@
 /// The limits of the size of a device's log and of the age of its records. When a limit is exceeded, the oldest records
 /// are dropped.
 public struct SpoolLimits: Hashable, Sendable {
-    /// The maximum number of records, ≥ 0; `nil` for no limit.
+    /// The maximum number of records in the log, ≥ 0; `nil` for no limit.
     public var maximumCount: Int?
-    /// The maximum number of payload bytes, ≥ 0; `nil` for no limit.
+    /// The maximum total size of the payloads of all records in the log, in bytes, ≥ 0; `nil` for no limit.
     public var maximumBytes: Int?
     /// The maximum age of a record; `nil` for no limit. A record whose time is implausible (before 2001 or in the
     /// future) has no known age. It is dropped when a record that was appended later is too old.
@@ -20,7 +20,7 @@ public struct SpoolLimits: Hashable, Sendable {
 /// A summary of a device's log: the number and size of its records, and the numbers of dropped and of quarantined
 /// records.
 public struct SpoolSummary: Hashable, Sendable {
-    /// The number and size of the records of each trackable.
+    /// The number and size of the records in the log, for each trackable.
     public var trackables: [TrackableID: SpoolAmount]
     /// The number of records that were dropped since the log was created, because the log exceeded its limits.
     public var dropped: Int
@@ -29,7 +29,7 @@ public struct SpoolSummary: Hashable, Sendable {
     /// The place, in the order of appending, of the record that was appended last; 0 if no record was ever appended.
     public var lastPlace: Int64
 
-    /// The number and size of the records of all trackables together.
+    /// The number and size of the records in the log, for all trackables together.
     public var total: SpoolAmount { self.trackables.values.reduce(into: SpoolAmount()) { $0.add($1) } }
 
     /// Makes the summary of a log from the amounts of its records; by default, that of an empty log.
@@ -43,7 +43,8 @@ public struct SpoolSummary: Hashable, Sendable {
     }
 }
 
-/// The number of records of each kind, their total size, and the time of the oldest one.
+/// The number of records of each kind, their total size, and the time of the oldest one. The records are those of one
+/// trackable, or of all trackables together.
 public struct SpoolAmount: Hashable, Sendable {
     /// The number of records that are recorded points.
     public var points: Int

@@ -1,7 +1,7 @@
 /// A collection of records of one stream. All payloads are in one contiguous buffer, so that hundreds of records need
 /// no memory allocation for each of them.
 public struct SpoolRecords: RandomAccessCollection, Hashable, Sendable {
-    /// One record of the collection, without its payload.
+    /// One record of the collection, without its payload, which is in the common buffer.
     private struct Entry: Hashable, Sendable {
         var seq: UInt64
         var time: UnixTime
@@ -17,7 +17,7 @@ public struct SpoolRecords: RandomAccessCollection, Hashable, Sendable {
     /// to other collections that share it.
     private var range = 0..<0
 
-    /// Makes an empty collection.
+    /// Makes a collection without records.
     public init() {}
 
     /// Makes a collection of the given records.
@@ -45,7 +45,7 @@ public struct SpoolRecords: RandomAccessCollection, Hashable, Sendable {
     /// Returns the kind of the record at the given position.
     func kind(at position: Int) -> SpoolRecord.Kind { self.entries[self.range.lowerBound + position].kind }
 
-    /// The total size of all payloads, in bytes.
+    /// The total size of the payloads of the collection's records, in bytes.
     public var byteCount: Int {
         self.isEmpty ? 0 : self.entries[self.range.upperBound - 1].end - self.start(of: self.range.lowerBound)
     }
@@ -89,7 +89,8 @@ public struct SpoolRecords: RandomAccessCollection, Hashable, Sendable {
         self.range = self.range.lowerBound..<self.entries.count
     }
 
-    /// Reserves memory for `count` records with `bytes` bytes of payload in total.
+    /// Reserves memory, so that the collection can hold `count` records with `bytes` bytes of payload in total without
+    /// a further allocation.
     package mutating func reserve(_ count: Int, bytes: Int) {
         self.entries.reserveCapacity(count)
         self.bytes.reserveCapacity(bytes)
@@ -135,7 +136,7 @@ public struct SpoolRecords: RandomAccessCollection, Hashable, Sendable {
     /// Returns `true` when both collections have equal records in the same order.
     public static func == (left: Self, right: Self) -> Bool { left.elementsEqual(right) }
 
-    /// Hashes only the numbers of the records.
+    /// Hashes only the numbers of the collection's records, not their contents.
     public func hash(into hasher: inout Hasher) { hasher.combine(self.seqs) }
 }
 

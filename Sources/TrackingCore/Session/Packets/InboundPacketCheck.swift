@@ -10,9 +10,10 @@ package struct InboundPacketCheck {
         package let reason: String
     }
 
-    /// The result of checking one portion of the received bytes.
+    /// The result of checking one portion of the bytes that a broker sent: the number of bytes without a violation, and
+    /// the first violation of the MQTT specification.
     package struct Verdict: Hashable {
-        /// The number of bytes at the start of the portion that come before the part with the violation. Without a
+        /// The number of bytes at the start of the portion that come before the packet with the violation. Without a
         /// violation, it is the size of the portion.
         package let safeCount: Int
         /// The first violation found; `nil` if there is none.

@@ -25,7 +25,7 @@ enum PacketProperty: UInt8 {
     case identifierAvailable = 0x29
     case sharedAvailable = 0x2A
 
-    /// The types of packets in which the property may occur.
+    /// The types of packets in which this MQTT 5 property may occur.
     var types: Set<PacketType> {
         switch self {
         case .payloadFormat, .messageExpiry, .contentType, .responseTopic, .correlationData, .subscriptionIdentifier:
@@ -40,7 +40,8 @@ enum PacketProperty: UInt8 {
     /// A Boolean value that indicates whether one packet may have the property several times.
     var mayRepeat: Bool { self == .user || self == .subscriptionIdentifier }
 
-    /// Reads and checks the value of the property, after its identifier was read.
+    /// Reads the value of this MQTT 5 property from the packet, after the property's identifier was read, and checks
+    /// the value.
     func read(_ reader: inout PacketReader) throws(PacketReader.Stop) {
         switch self {
         case .payloadFormat, .maximumQuality, .retainAvailable, .wildcardAvailable, .identifierAvailable,
