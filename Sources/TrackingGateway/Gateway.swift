@@ -175,7 +175,7 @@ public struct Gateway: Service {
     }
 
     /// The function that returns the friends for the answer to an OwnTracks phone. Friends are the positions of the
-    /// other trackables, with the names that the operator gave them.
+    /// other trackables that the phone's token may read, with the names that the operator gave them.
     private var friends: PhoneRoutes.Friends {
         let live = self.live ?? .none
         let names = RuleStore(self.database)

@@ -40,7 +40,8 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
         case badMessage(topic: String, TrackingError)
     }
 
-    /// The kind of a received message, with the results of examining it.
+    /// The result of ``received(_:now:)``: the kind of the received message, and the commands or events that follow
+    /// from it.
     package enum Reception: Hashable, Sendable {
         /// The topic of the message is not one of Godwit's topics below this system's topic root. The message is
         /// ignored.

@@ -1,5 +1,5 @@
-/// The methods by which the caller of the spool state machine reports events: of the device's log, of the connection to
-/// the broker, and of the user.
+/// The methods by which the caller of the spool state machine (``SpoolStateMachine``) reports events: of the device's
+/// log, of the connection to the broker, and of the user.
 extension SpoolStateMachine {
     // MARK: - The log
 
@@ -42,8 +42,8 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// Discards the unanswered batch if none of its records is in the log any more. The broker's answer to it is then
-    /// ignored.
+    /// Discards the batch that is in flight or waits to be sent again, if it is a batch of this stream and none of its
+    /// records is in the log any more. A later answer of the broker to it is ignored.
     private mutating func giveUpBatch(ofStreamAt place: Int) {
         guard let attempt = self.attempt, attempt.stream == self.streams[place].id,
             attempt.seqs.intersection(self.streams[place].stored).isEmpty
@@ -183,8 +183,8 @@ extension SpoolStateMachine {
         return self.refusedForGood(attempt, error, now: now)
     }
 
-    /// Handles the broker's answer to the last batch. `refusal` is `nil` when the broker acknowledged the batch, and
-    /// otherwise the reason of the rejection.
+    /// Handles the broker's answer to the batch in flight, which may be an empty test batch. `refusal` is `nil` when
+    /// the broker acknowledged the batch, and otherwise the reason of the rejection.
     public mutating func answered(_ refusal: TrackingError?, now: MonotonicTime) -> [Action] {
         guard case .inFlight(let isProbe) = self.phase else { return [] }
         self.phase = .idle
@@ -238,9 +238,9 @@ extension SpoolStateMachine {
         return actions + self.progress(now: now)
     }
 
-    /// Returns `true` when the acknowledgements of this recorder count. If the configuration names recorders, only the
-    /// named recorders count. Otherwise any recorder counts, up to a maximum number of recorders. If the configuration
-    /// requires no recorder's acknowledgement, no recorder counts.
+    /// Returns `true` when the state machine uses the acknowledgements of this recorder. If the configuration names
+    /// recorders, it uses only theirs. Otherwise it uses those of any recorder, up to ``maximumUnnamedRecorders``
+    /// recorders. It uses none if the configuration requires no recorder's acknowledgement.
     private func counts(_ recorder: ClientID) -> Bool {
         guard self.configuration.recorders.isEmpty else { return self.configuration.recorders.contains(recorder) }
         guard self.configuration.unnamedRecorder != .none else { return false }
@@ -317,7 +317,9 @@ extension SpoolStateMachine {
     }
 
     /// Requests that one batch of unsent records is published now, even if the batch is not full, and ends a wait
-    /// before sending again. If an earlier batch is still unanswered by the broker, no further batch is published.
+    /// before sending again. If an earlier batch is still unanswered by the broker, no further batch is published. If
+    /// no record may be sent because the recorders do not answer, the oldest batch that they have not acknowledged is
+    /// sent again.
     public mutating func sendNow(now: MonotonicTime) -> [Action] {
         switch self.phase {
         case .inFlight:
@@ -368,7 +370,7 @@ extension SpoolStateMachine {
     }
 
     /// Replaces the settings of sending. Ends a current wait before sending again, and removes the records from the log
-    /// that are safe under the new settings.
+    /// that are safe under the new settings: the recorders that these require have acknowledged them.
     public mutating func configure(_ configuration: Configuration, now: MonotonicTime) -> [Action] {
         self.configuration = configuration
         self.limit = SendLimit(maximum: configuration.batchSize)

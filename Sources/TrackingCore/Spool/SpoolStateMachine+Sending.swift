@@ -1,6 +1,8 @@
-/// The methods that select the records of the next batch and react to the broker's answers.
+/// The part of the spool state machine that selects the records of the next batch, and handles the broker's answers to
+/// batches.
 extension SpoolStateMachine {
-    /// Returns the actions that are possible now, such as reading records or publishing a batch.
+    /// Returns the actions that the caller must perform now, such as reading records, publishing a batch, or reporting
+    /// dropped records. Begins the next batch if none is in flight and no wait is running.
     mutating func progress(now: MonotonicTime) -> [Action] {
         // A requested batch of records that no longer exist does not apply to later records.
         if self.isOneBatchUrgent, self.unsent == 0 { self.isOneBatchUrgent = false }
@@ -36,8 +38,8 @@ extension SpoolStateMachine {
         return nil
     }
 
-    /// The streams whose records may be sent now, oldest first. While recorders do not answer about a stream, newer
-    /// streams are not included.
+    /// The streams whose records may be sent now, oldest first. If the recorders do not answer about the records of a
+    /// stream, the newer streams are not included.
     var sendableStreams: ArraySlice<SpoolStream> {
         let stalled = self.streams.firstIndex { $0.stalledThrough != nil }
         return self.streams[...(stalled ?? self.streams.endIndex - 1)]
@@ -60,7 +62,8 @@ extension SpoolStateMachine {
             RecordQuery(number: self.reading.lastQuery, stream: stream, seqs: seqs, maximumBytes: maximumBytes))
     }
 
-    /// Makes the next batch from the records that were read already, if they are still the next ones of the stream.
+    /// Makes the next batch from the records that were read from the log already. Makes none if these are not the
+    /// records that must be sent next.
     mutating func takeLoaded(of stream: StreamID) {
         guard self.reading.ahead?.stream == stream, self.reading.ahead?.count ?? 0 > 0,
             let place = self.place(of: stream)
@@ -245,22 +248,24 @@ extension SpoolStateMachine {
     /// The MQTT 5 reason code "Implementation specific error", 0x83 (section 2.4 of the specification).
     private static let implementationError: UInt8 = 0x83
 
-    /// Returns `true` when the broker may have rejected a batch because of the content of a record.
+    /// Returns `true` when the content of a record may be the cause for which the broker rejected a batch. This is so
+    /// if the broker did not authorize the batch, or rejected its size or content.
     private static func mayBeContent(_ refusal: TrackingError) -> Bool {
         refusal.code == .notAuthorized || refusal.isContentRefusal
     }
 
-    /// Returns the action that reports to the operator that the broker rejects batches. A further report follows only
-    /// after the broker has accepted a batch, or after a single record was to be quarantined. A batch that is too large
-    /// is not reported.
+    /// Stores the reason for which the broker rejected a batch. Returns the action that reports the rejection to the
+    /// operator. Returns no action if the batch is too large, or if ``refusal`` still has the reason of an earlier
+    /// rejection.
     mutating func refused(_ refusal: TrackingError) -> [Action] {
         defer { self.rejection.reason = refusal }
         // A batch that is too large is divided instead.
         return self.refusal == nil && refusal.code != .payloadTooLarge ? [.reportRejection(refusal)] : []
     }
 
-    /// Handles a batch that the broker finally rejects. The batch is divided into smaller ones until the one record
-    /// that causes the rejection is found. That record is quarantined: set aside in the log.
+    /// Handles a batch that must not be sent again unchanged, because the broker rejects it. The batch is divided into
+    /// smaller ones until the one record that causes the rejection is found. That record is quarantined: set aside in
+    /// the log.
     mutating func refusedForGood(_ attempt: Attempt, _ refusal: TrackingError, now: MonotonicTime) -> [Action] {
         self.attempt = nil
         guard attempt.records.count == 1, let seq = attempt.seqs.first else {

@@ -51,13 +51,14 @@ public struct SpoolStateMachine: Sendable {
         case none
         /// Any one recorder must acknowledge. A recorder is expected to be running already.
         case running
-        /// Any one recorder must acknowledge, but it may be started later. After a restart of this program, records of
-        /// the earlier run are sent again only once a recorder answers. Until then, only one batch is repeated to find
-        /// a recorder.
+        /// Any one recorder must acknowledge, but it may be started later than this program. After a restart of this
+        /// program, records of the earlier run are sent again only once a recorder answers. Until then, only the oldest
+        /// batch is sent again from time to time, to find out if a recorder runs.
         case startedLater
     }
 
-    /// An action that the caller performs on the log or on the connection.
+    /// An action that the caller of the state machine must perform: on the device's log, at the broker, or as a report
+    /// to the operator.
     public enum Action: Hashable, Sendable {
         /// Read these records from the log, then call ``loaded(_:missing:by:now:)`` or ``readFailed(_:now:)``.
         case read(RecordQuery)
@@ -66,8 +67,8 @@ public struct SpoolStateMachine: Sendable {
         /// Remove these records of a stream from the log, because they are safe: the required recorders have
         /// acknowledged them or, if no recorder is required, the broker has.
         case remove(StreamID, SeqSet)
-        /// Treat these records as safe, because the broker acknowledged them. They nevertheless remain in the log for a
-        /// recorder that may be started later.
+        /// Let calls that wait for the safety of these records return, because the broker acknowledged the records. The
+        /// records nevertheless remain in the log for a recorder that may be started later.
         case taken(StreamID, SeqSet)
         /// Quarantine this record, that is, set it aside in the log with the reason. Then call ``setAside(_:of:now:)``
         /// or ``setAsideFailed(_:of:now:)``.
@@ -85,7 +86,8 @@ public struct SpoolStateMachine: Sendable {
         case reportRejection(TrackingError)
     }
 
-    /// The phase of sending the next batch.
+    /// The phase of sending: nothing in flight, a batch in flight, a record being quarantined, or a wait before sending
+    /// again.
     enum Phase: Hashable, Sendable {
         /// No batch is in flight, and no wait before a repetition is running. Can transition to: `inFlight`,
         /// `settingAside`, `waiting`.
@@ -101,7 +103,8 @@ public struct SpoolStateMachine: Sendable {
         case waiting(until: MonotonicTime)
     }
 
-    /// A batch with its id and records, stored so that it can be sent again unchanged.
+    /// A batch that is in flight or waits to be sent again, with its id and its records. If it must be sent again, it
+    /// is sent unchanged.
     struct Attempt: Hashable, Sendable {
         var id: String
         var stream: StreamID
@@ -118,19 +121,21 @@ public struct SpoolStateMachine: Sendable {
         }
     }
 
-    /// The state of reading records for the next batches from the log.
+    /// The state of reading records for the next batches from the log: the number of the last request, and the records
+    /// that were read.
     struct Reading: Sendable {
         /// The number of the last ``RecordQuery``, the last request to read the log.
         var lastQuery: UInt64
-        /// The records that were read for the next batches.
+        /// The records that were read from the log for the next batches; `nil` when none were requested.
         var ahead: ReadAhead?
     }
 
     /// The state of the publisher's connection to the broker.
     struct Connection: Hashable, Sendable {
-        /// `true` while batches may be sent over the connection.
+        /// `true` while batches may be sent over the connection: the publisher is connected and has announced its
+        /// presence.
         var isOpen = false
-        /// `true` from the first time at which batches could be sent over a connection, until the program ends.
+        /// `true` once batches could be sent over a connection for the first time in this run of the program.
         var wasOpened = false
         /// `true` when a record may have been published since the log was opened.
         var mayHavePublished = false
@@ -139,7 +144,8 @@ public struct SpoolStateMachine: Sendable {
         var isTopicAllowed = false
     }
 
-    /// The acknowledgements that the recorders have sent.
+    /// The acknowledgements of the recorders: the acknowledged number of each stream, and the recorders that have
+    /// answered.
     struct Recorders: Sendable {
         /// The acknowledged number of each stream, for each recorder. The recorder has stored all records up to it.
         var acknowledged: [ClientID: [StreamID: UInt64]] = [:]
@@ -151,11 +157,11 @@ public struct SpoolStateMachine: Sendable {
     /// The handling of the broker's rejections of batches: the last reason, the test of the topic, and the record that
     /// is being quarantined.
     struct Rejection: Sendable {
-        /// The reason of the last rejection; `nil` after the broker accepted a batch, or after a single rejected record
-        /// was to be quarantined.
+        /// The reason for which the broker last rejected a batch. `nil` after the broker accepted a batch, or after the
+        /// cause was found to be one record, which is to be quarantined.
         var reason: TrackingError?
-        /// `true` when an empty test batch is to be sent next. The broker's answer shows if it rejects the topic itself
-        /// or only the content of batches.
+        /// `true` when an empty test batch is to be sent next, because the broker rejected a batch. The broker's answer
+        /// to it shows if the broker rejects every message on the topic, or only the content of that batch.
         var isProbing = false
         /// The record that the broker rejected and that is being quarantined; `nil` for none.
         var record: Refused?
@@ -187,7 +193,7 @@ public struct SpoolStateMachine: Sendable {
 
         /// The number of records that were dropped since the program was started, because the log exceeded its limits.
         private(set) var dropped = 0
-        /// The number of dropped records that are not reported yet.
+        /// The number of dropped records that no report has included yet.
         private var unreported = 0
         private var report = Report.none
 
@@ -198,7 +204,8 @@ public struct SpoolStateMachine: Sendable {
             if count > 0, self.report == .none { self.report = .unreported }
         }
 
-        /// Returns the number of dropped records to report now; `nil` when no report is due.
+        /// Returns the number of dropped records to report now, and counts them as reported. Returns `nil` when no
+        /// report is due.
         mutating func takeReport() -> Int? {
             guard self.report == .unreported else { return nil }
             defer { self.unreported = 0 }
@@ -246,7 +253,8 @@ public struct SpoolStateMachine: Sendable {
     var recorders = Recorders()
     var rejection = Rejection()
     var losses = Losses()
-    /// `true` when the user requested to send one batch now, even if it is not full.
+    /// `true` from the user's request to send one batch at once, even if it is not full, until that batch is made or no
+    /// record is unsent.
     var isOneBatchUrgent = false
     /// `true` while automatic sending is stopped (``held()``). Records are then sent only on request.
     public internal(set) var isHeld = false
@@ -283,8 +291,8 @@ public struct SpoolStateMachine: Sendable {
 
     /// `true` while batches may be sent: from ``opened(now:)`` to ``closed(isOrderly:now:)``.
     public var isOpen: Bool { self.connection.isOpen }
-    /// The reason for which the broker rejected the last batch; `nil` after the broker accepted a batch, or after a
-    /// single rejected record was to be quarantined.
+    /// The reason for which the broker last rejected a batch. `nil` after the broker accepted a batch, or after the
+    /// cause was found to be one record, which is to be quarantined.
     public var refusal: TrackingError? { self.rejection.reason }
     /// The number of unsent records that were dropped since the program was started, because the log exceeded its
     /// limits.
@@ -292,7 +300,7 @@ public struct SpoolStateMachine: Sendable {
     /// The number of records that were quarantined (set aside as unacceptable) since the program was started.
     public var quarantined: Int { self.rejection.quarantined }
 
-    /// The time at which the caller must call ``timerFired(now:)``; `nil` when nothing waits for a time.
+    /// The time at which the caller must call ``timerFired(now:)``; `nil` when the state machine waits for no time.
     public var nextDeadline: MonotonicTime? {
         var deadlines = self.isOpen ? self.streams.compactMap(\.resendDeadline) : []
         switch self.phase {
@@ -357,8 +365,8 @@ public struct SpoolStateMachine: Sendable {
         return self.streams.contains(where: \.needsDeclaration)
     }
 
-    /// `true` when nothing can be sent at the moment. Either the broker has acknowledged all records, and no batch or
-    /// read is in progress, or a wait before sending again is running.
+    /// `true` when the state machine sends nothing at the moment: it has no record to send and reads none, or a wait
+    /// before sending again is running.
     public var isQuiet: Bool {
         switch self.phase {
         case .idle: self.unsent == 0 && !self.isReading
@@ -369,13 +377,13 @@ public struct SpoolStateMachine: Sendable {
     /// `true` when the log contains no records of the trackable, and no batch or read is in progress.
     public var isDrained: Bool { self.queued == 0 && self.phase == .idle && !self.isReading }
 
-    /// `true` when sending is complete. Normally, all records must be safe. If the recorder may be started later and
-    /// none has answered, it is enough that the broker has acknowledged all records.
+    /// `true` when sending is complete: no record is in the log any more, and no batch or read is in progress. If the
+    /// recorder may be started later and none has answered, it is enough that the broker has acknowledged all records.
     public var isFinished: Bool {
         guard self.configuration.expectsLaterRecorder, self.recorders.answering.isEmpty else { return self.isDrained }
         return self.unsent == 0 && self.phase == .idle && !self.isReading
     }
 
-    /// `true` while the result of a request to read the log has not arrived.
+    /// `true` while a request to read records from the log is unanswered.
     var isReading: Bool { self.reading.ahead?.isAsked == true }
 }

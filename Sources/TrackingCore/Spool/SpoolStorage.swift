@@ -175,7 +175,7 @@ public struct SpoolEntry: Hashable, Sendable {
     /// The record's name: its stream and its number.
     public var name: RecordName { RecordName(stream: self.stream, seq: self.record.seq) }
 
-    /// Makes an entry of a record, its trackable and its stream.
+    /// Makes an entry of a record, its trackable and its stream; by default, without a mark.
     public init(
         _ record: SpoolRecord, of trackable: TrackableID, in stream: StreamID, mark: RecordMark? = nil
     ) {
@@ -188,7 +188,7 @@ public struct SpoolEntry: Hashable, Sendable {
 
 /// The result of reading records from a device's log: the readable records, and the numbers of the others.
 public struct SpoolReading: Hashable, Sendable {
-    /// The records that could be read.
+    /// The records that could be read from the log.
     public var records: SpoolRecords
     /// The numbers of those requested records that are missing or damaged. They are no longer in the log.
     public var missing: SeqSet
@@ -219,11 +219,12 @@ public struct SpoolPart: Hashable, Sendable {
 
 /// The contents of a device's log at the time it is opened.
 public struct SpoolContents: Hashable, Sendable {
-    /// The streams of one trackable in the log.
+    /// The streams of one trackable in the log, and the stream to which new records are appended.
     public struct Trackable: Hashable, Sendable {
         /// The streams of the trackable, oldest first.
         public var streams: [StoredStream]
-        /// The stream to which new records are appended; `nil` when a new stream must begin.
+        /// The stream to which new records of the trackable are appended; `nil` when the next record must begin a new
+        /// stream.
         public var current: StreamID?
 
         /// Makes the description of one trackable's streams in the log; by default, without streams.
@@ -233,7 +234,7 @@ public struct SpoolContents: Hashable, Sendable {
         }
     }
 
-    /// The streams in the log, for each trackable.
+    /// For each trackable, its streams in the log, and the stream to which new records are appended.
     public var trackables: [TrackableID: Trackable]
     /// The small values that the publisher stored in the log, by name.
     public var state: [String: [UInt8]]
@@ -327,7 +328,7 @@ public struct QuarantinedRecord: Hashable, Sendable {
 public struct PutBackRecord: Hashable, Sendable {
     /// The record's place among the quarantined records.
     public var place: Int64
-    /// The record with the new number under which it will be sent.
+    /// The quarantined record with the new number under which it will be sent again.
     public var record: SpoolRecord
 
     /// Makes a value of the place of a quarantined record and the record with its new number.

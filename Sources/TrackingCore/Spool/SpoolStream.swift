@@ -33,8 +33,7 @@ struct SpoolStream: Hashable, Sendable {
     /// Records above this number wait. It is the last number that the broker had acknowledged when the silence was
     /// noticed.
     private(set) var stalledThrough: UInt64?
-    /// The times and counts that show if recorders respond, while they have not acknowledged all records of this
-    /// stream.
+    /// The times and counts that show if the recorders answer about the records of this stream.
     private(set) var answers = RecorderAnswers()
     /// The time since which records have waited for the recorders without any new acknowledgement; `nil` when no record
     /// waits.
@@ -66,7 +65,7 @@ struct SpoolStream: Hashable, Sendable {
         /// in several batches.
         let batch: String?
         var since: MonotonicTime
-        /// The time at which the records are sent again if no recorder has acknowledged them.
+        /// The time at which these records are sent again if no recorder has acknowledged them by then.
         var until: MonotonicTime
     }
 
@@ -127,14 +126,15 @@ struct SpoolStream: Hashable, Sendable {
         return (end.map { seqs.through($0 - 1) } ?? seqs, nil)
     }
 
-    /// Registers that these records were put into a batch. Batches to be repeated that contain some of them are then
-    /// not repeated separately.
+    /// Registers that these records were put into the next batch. If an earlier batch that was to be sent again
+    /// contains some of them, that batch is no longer sent again as a whole under its own id.
     mutating func batched(_ seqs: SeqSet) {
         guard !self.repeats.isEmpty else { return }
         self.repeats.removeAll { !$0.seqs.intersection(seqs).isEmpty }
     }
 
-    /// The lowest number of a record in the log. When there is none, the number after the last one.
+    /// The lowest number of a record of this stream in the log. If the log has none, it is the number after the last
+    /// one.
     var oldest: UInt64 { self.stored.first ?? self.last + 1 }
 
     /// The earliest time at which records that wait for a recorder are sent again; `nil` when none wait.
@@ -192,7 +192,8 @@ struct SpoolStream: Hashable, Sendable {
         self.pendingMayHaveEnded()
     }
 
-    /// Registers that records left the log, for example because they are safe, dropped or quarantined.
+    /// Registers that records left the log, for example because they are safe, dropped or quarantined. They are no
+    /// longer sent, and no acknowledgement of them is awaited.
     mutating func removed(_ seqs: SeqSet) {
         self.stored.subtract(seqs)
         self.pending.subtract(seqs)
@@ -214,7 +215,8 @@ struct SpoolStream: Hashable, Sendable {
         for index in self.taken.indices { self.taken[index].until = min(self.taken[index].until, end) }
     }
 
-    /// Handles a message from a recorder that has not acknowledged all records of this stream.
+    /// Handles a message from a recorder, which shows that the recorder runs. The records of this stream that still
+    /// wait for an acknowledgement are then sent again after `wait` at the latest.
     ///
     /// - Parameters:
     ///   - isWorking: `true` when the message acknowledged further records. The recorder is then given the full `wait`
@@ -230,8 +232,8 @@ struct SpoolStream: Hashable, Sendable {
         }
     }
 
-    /// Arranges that certain records are sent again: the recorders have not acknowledged them in time, although a
-    /// recorder has answered since the broker acknowledged them.
+    /// Arranges that those records are sent again whose wait for an acknowledgement is over. They must have been
+    /// acknowledged by the broker before a recorder last answered about the stream.
     mutating func resend(now: MonotonicTime) {
         let due = self.taken.prefix { $0.until <= now && self.answers.hasAnswered(since: $0.since) }
         guard !due.isEmpty else { return }
@@ -278,7 +280,7 @@ struct SpoolStream: Hashable, Sendable {
         self.sendAgain(above: 0, now: now)
     }
 
-    /// Arranges that all records with a number above `seq` that are still in the log are sent again.
+    /// Arranges that all records of the stream with a number above `seq` that are still in the log are sent again.
     mutating func sendAgain(above seq: UInt64, now: MonotonicTime) {
         let taken = self.taken
         self.taken = []
@@ -306,8 +308,8 @@ struct SpoolStream: Hashable, Sendable {
     /// Requests that unsent records up to number `seq` are sent now, without waiting for a full batch.
     mutating func hurry(through seq: UInt64) { self.urgentThrough = max(self.urgentThrough, seq) }
 
-    /// Starts the wait for a full batch from the beginning. This is done after a batch was acknowledged and fewer
-    /// records than a full batch remain.
+    /// Begins anew the time for which a batch that is not full waits for more records. The caller does this after the
+    /// broker acknowledged a batch, if fewer records than a full batch remain.
     mutating func windowRestarted(now: MonotonicTime) {
         self.waitingSince = self.pending.isEmpty ? nil : now
     }

@@ -3,11 +3,12 @@
 package struct SpoolTrimming {
     /// The decision about one record of the log: to drop it, to keep it, or to decide with a later record.
     package enum Verdict: Hashable, Sendable {
-        /// Drop this record and all records before it.
+        /// Drop this record and all records that were appended before it.
         case goes
-        /// The time of this record is implausible. Drop it only if a later record is dropped.
+        /// The time of this record is implausible, so its age is unknown. Drop it only if a record that was appended
+        /// after it is dropped.
         case undecided
-        /// Keep this record and all records after it.
+        /// Keep this record and all records that were appended after it. No further record needs to be examined.
         case stays
     }
 
@@ -20,8 +21,9 @@ package struct SpoolTrimming {
     private var count: Int
     private var bytes: Int
 
-    /// Begins the decisions about the records of a log, which has `count` records and `bytes` bytes of payload. If the
-    /// clock `now` is evidently wrong, before the build date of this program, no record is dropped because of its age.
+    /// Creates the decisions for a log with `count` records and `bytes` bytes of payload in total. The caller then
+    /// passes each record to ``consider(bytes:time:)``. If the clock `now` is evidently wrong, before the build date of
+    /// this program, no record is dropped because of its age.
     package init(limits: SpoolLimits, count: Int, bytes: Int, now: UnixTime) {
         self.limits = limits
         self.maximumAge = now < ClockTrust.buildFloor ? nil : limits.maximumAge
@@ -30,7 +32,8 @@ package struct SpoolTrimming {
         self.bytes = bytes
     }
 
-    /// `true` when records may have to be dropped, because the log exceeds a limit or the age of records is limited.
+    /// `true` when records may have to be dropped, because the log exceeds a limit or the age of its records is
+    /// limited. If `false`, all records are kept.
     package var mayTrim: Bool { self.isOverfull || self.maximumAge != nil }
 
     private var isOverfull: Bool {

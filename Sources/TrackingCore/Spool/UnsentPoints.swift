@@ -1,9 +1,9 @@
 /// The treatment of points that were not sent yet, when the device begins to track another trackable.
 public enum UnsentPoints: String, Hashable, Sendable, CaseIterable {
-    /// Reject the change of the trackable while there are unsent points.
+    /// Reject the change to another trackable while there are unsent points.
     case refuse
-    /// Delete the unsent points, then change the trackable.
+    /// First delete the unsent points from the log, then begin to track the other trackable.
     case clear
-    /// Send the unsent points, then change the trackable.
+    /// First send the unsent points, then begin to track the other trackable.
     case send
 }

@@ -23,7 +23,7 @@ public struct TripStateMachine: Hashable, Sendable {
             }
         }
 
-        /// The event that reports the begin or end of the trip; `nil` while the trip continues.
+        /// The event that reports that the trip began or ended; `nil` if the trip only progressed.
         public var happening: Happening? {
             switch self {
             case .started(let trip): Happening(.tripStarted, ["tripId": .text(trip.id), "mode": .text(trip.mode)])
@@ -41,7 +41,7 @@ public struct TripStateMachine: Hashable, Sendable {
 
     /// The state of the trip in progress, from which its next versions are made.
     struct Journey: Hashable, Sendable {
-        /// The last version of the trip.
+        /// The newest version of the trip in progress.
         var trip: Trip
         /// The last point that is included in the trip's distance; `nil` before the first.
         var counted: Location?
@@ -97,7 +97,7 @@ public struct TripStateMachine: Hashable, Sendable {
         self.rest = other.rest.fresh
     }
 
-    /// The last version of the trip in progress; `nil` when no trip is in progress.
+    /// The newest version of the trip in progress; `nil` when no trip is in progress.
     public var current: Trip? { self.journey?.trip }
 
     /// Returns the trip in progress with its current distance, duration and location; `nil` when no trip is in

@@ -51,9 +51,9 @@ public struct Command: Hashable, Sendable {
         public static let sendNow = Name(rawValue: "SEND_NOW")
         /// Send all pending records now. A record is pending until it is acknowledged.
         public static let flush = Name(rawValue: "FLUSH")
-        /// Begin a trip. Argument: `mode`.
+        /// Begin a trip. Argument: `mode`, the mode of travel, such as `car`.
         public static let startTrip = Name(rawValue: "START_TRIP")
-        /// End the current trip.
+        /// End the trip that is in progress.
         public static let stopTrip = Name(rawValue: "STOP_TRIP")
         /// Resume measuring and sending positions after ``off``.
         public static let on = Name(rawValue: "ON")

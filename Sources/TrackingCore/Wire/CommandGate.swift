@@ -1,5 +1,5 @@
-/// The check of a publisher for commands that arrive from the broker. It lets each command id pass only once, and
-/// rejects expired commands. It remembers the last 256 ids.
+/// The check of a publisher for commands that arrive from the broker. It rejects expired commands, and commands whose
+/// id it remembers. It remembers the ids of the last 256 commands that it let pass.
 public struct CommandGate: Sendable {
     /// The decision whether the publisher executes a command that arrived from the broker.
     public enum Verdict: Equatable, Sendable {
@@ -7,7 +7,7 @@ public struct CommandGate: Sendable {
         case take
         /// Ignore the command without an answer, because it has expired. Its sender no longer waits.
         case expired
-        /// Ignore the command, because a command with the same id was received before.
+        /// Ignore the command, because the gate remembers its id: a command with the same id was executed before.
         case seen
     }
 
@@ -19,7 +19,7 @@ public struct CommandGate: Sendable {
     private var ring: [String] = []
     private var next = 0
 
-    /// Makes a gate that remembers no command ids.
+    /// Makes the gate of a publisher that has received no command yet. It remembers no command ids.
     public init() {}
 
     /// Restores a gate from the command ids that ``kept`` returned in an earlier run.

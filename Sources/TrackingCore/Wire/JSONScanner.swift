@@ -11,13 +11,13 @@ struct Refusal: Error {}
 struct JSONScanner {
     private let start: UnsafePointer<UInt8>
     private let end: UnsafePointer<UInt8>
-    /// The address of the next byte to read; equal to `end` at the end of the input.
+    /// The address of the next byte that the scanner reads; equal to `end` at the end of the JSON text.
     private(set) var position: UnsafePointer<UInt8>
-    /// The number of levels of nested objects and arrays that may still be opened.
+    /// The number of further levels of nested objects and arrays that the scanner accepts.
     var remainingDepth: Int
-    /// `true` directly after an object or array was opened, before its first member or element.
+    /// `true` directly after the scanner has read an opening brace or bracket, before the first member or element.
     private var isAtStart = false
-    /// The name of the current member, as ``nextMember()`` found it.
+    /// The name of the current member: the one that ``nextMember()`` found last.
     var key = StringToken.empty
     /// The path of the current object in the message. In error messages the name of a member is `root`, `prefix` and
     /// ``key`` together.
@@ -87,17 +87,17 @@ struct JSONScanner {
         return self.byte
     }
 
-    /// The number of bytes before the current position.
+    /// The number of bytes of the JSON text before the scanner's current position.
     var offset: Int { self.position - self.start }
 
-    /// `true` at the end of the input.
+    /// `true` when the scanner has reached the end of the JSON text.
     var isAtEnd: Bool { self.position == self.end }
 
-    /// Moves forward by one byte, which the caller has examined.
+    /// Moves the scanner forward by one byte, which the caller has examined.
     @inline(__always)
     mutating func advance() { self.position += 1 }
 
-    /// Moves forward as long as `condition` returns `true` for the next byte.
+    /// Moves the scanner forward as long as `condition` returns `true` for the next byte.
     @inline(__always)
     mutating func advance(while condition: (UInt8) -> Bool) {
         var position = self.position
@@ -105,7 +105,7 @@ struct JSONScanner {
         self.position = position
     }
 
-    /// Moves forward inside a string, up to the next quotation mark, backslash or control character.
+    /// Moves the scanner forward inside a string, up to the next quotation mark, backslash or control character.
     ///
     /// The loop examines eight bytes at once. In `found`, the lowest bit that is set belongs to the first of these
     /// characters.
@@ -128,7 +128,7 @@ struct JSONScanner {
         self.advance { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
     }
 
-    /// Returns the bytes from `start` to the current position.
+    /// Returns the bytes of the JSON text from `start` to the scanner's current position.
     @inline(__always)
     func read(since start: UnsafePointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: start, count: self.position - start)
@@ -195,7 +195,7 @@ struct JSONScanner {
 
     // MARK: Errors
 
-    /// Stores the reason for a rejection in ``failure``, and returns the error to throw.
+    /// Stores `message` as the reason of the rejection in ``failure``, and returns the error to throw.
     mutating func refuse(_ message: String) -> Refusal {
         self.failure = TrackingError(.invalidPayload, message)
         return Refusal()

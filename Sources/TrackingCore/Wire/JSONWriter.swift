@@ -5,7 +5,7 @@
 struct JSONWriter: ~Copyable {
     private var start: UnsafeMutablePointer<UInt8>
     private var capacity: Int
-    /// The number of bytes that were written so far.
+    /// The number of bytes that the writer has written so far.
     private(set) var count = 0
 
     init(capacity: Int) {
@@ -15,7 +15,7 @@ struct JSONWriter: ~Copyable {
 
     deinit { self.start.deallocate() }
 
-    /// A copy of the bytes that were written so far.
+    /// A copy of the JSON bytes that the writer has written so far.
     var bytes: [UInt8] { Array(UnsafeBufferPointer(start: self.start, count: self.count)) }
 
     /// Makes room for `more` bytes after the written ones, and returns the address of this room.
@@ -33,28 +33,29 @@ struct JSONWriter: ~Copyable {
         self.start = larger
     }
 
-    /// Appends bytes that are already JSON.
+    /// Appends bytes that are already JSON to the output, unchanged.
     mutating func raw(_ json: UnsafeBufferPointer<UInt8>) {
         guard let source = json.baseAddress else { return }
         self.reserve(json.count).update(from: source, count: json.count)
         self.count += json.count
     }
 
-    /// Appends text that is already JSON.
+    /// Appends text that is already JSON to the output, unchanged.
     @inline(__always)
     mutating func raw(_ json: StaticString) {
         self.reserve(json.utf8CodeUnitCount).update(from: json.utf8Start, count: json.utf8CodeUnitCount)
         self.count += json.utf8CodeUnitCount
     }
 
-    /// Appends one byte that is already JSON.
+    /// Appends one byte that is already JSON to the output, unchanged.
     @inline(__always)
     mutating func raw(_ byte: UInt8) {
         self.reserve(1).pointee = byte
         self.count += 1
     }
 
-    /// Removes the bytes between two offsets from the JSON that was written so far. Later bytes move forward.
+    /// Removes the bytes between two offsets from the JSON that was written so far. The bytes behind them move up to
+    /// close the gap.
     mutating func remove(_ range: Range<Int>) {
         precondition(range.lowerBound >= 0 && range.upperBound <= self.count)
         let rest = self.count - range.upperBound

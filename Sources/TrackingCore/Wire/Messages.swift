@@ -89,7 +89,7 @@ public enum FilterRule: String, Hashable, Sendable, CaseIterable {
     case either
 }
 
-/// A publisher's state for one trackable.
+/// A publisher's state for one trackable: offline, publishing, online or failed.
 public enum PublisherState: String, Hashable, Sendable, CaseIterable {
     /// The publisher is not connected to the broker, or the broker does not authorize it.
     case offline = "OFFLINE"

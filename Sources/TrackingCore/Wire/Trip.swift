@@ -16,8 +16,7 @@ public struct Trip: Hashable, Sendable {
     /// The id of the trip, 1 to 64 bytes, for example a random UUID in lower case. Each point of the trip has it as its
     /// trip id.
     public var id: String
-    /// The mode of travel: walk, run, bicycle, car, taxi, bus, tram, train, metro, plane, boat, scooter, or another
-    /// word.
+    /// The mode of travel: one of the words in ``TripMode/known``, such as `car`, or another word.
     public var mode: String
     /// The state of the trip: in progress or ended.
     public var state: State
@@ -95,7 +94,8 @@ extension MessageCodec {
     }
 
     /// Decodes a trip from a log or database, without two checks of ``decodeTrip(_:)``: the limit of
-    /// ``WireLimits/maximumDocumentBytes``, and the rule that the id and the mode have no control characters.
+    /// ``WireLimits/maximumDocumentBytes``, and the rule that the id and the mode have no control characters and no
+    /// characters that change the direction of text.
     ///
     /// - Throws: ``TrackingError/Code/invalidPayload`` for a payload that is not valid JSON or has a wrong member,
     ///   which the message names; ``TrackingError/Code/payloadTooLarge``.

@@ -27,7 +27,7 @@ package struct AccessSecret: Sendable {
 
 /// The SHA-256 hash of an access secret. A fast hash is sufficient, because 256 random bits cannot be guessed.
 struct SecretHash: Sendable {
-    /// The 32 bytes of the hash.
+    /// The 32 bytes of the SHA-256 hash of an access secret.
     let bytes: [UInt8]
 
     /// Hashes a text that a caller presents as its secret. The text may be anything.

@@ -18,7 +18,7 @@ package struct AccessStore: Sendable {
         self.actor = actor
     }
 
-    /// Returns a store of the same database. The audit names another person or program as the author of its changes.
+    /// Returns a store of the same database whose changes the audit attributes to another person or program.
     package func acting(as actor: AuditActor) -> AccessStore { AccessStore(self.database, by: actor) }
 
     // MARK: - Callers

@@ -36,7 +36,7 @@ package struct Caller: Hashable, Sendable {
     /// `true` if the caller is an administrator, who may change names, fences, rules and share links, and send commands
     /// to devices.
     package var isAdmin: Bool
-    /// The caller's request limits that differ from the gateway's defaults.
+    /// The limits of the caller's requests, which can differ from the gateway's defaults.
     package var limits = TokenLimits()
     /// The time span whose data a share link shows; `nil` for a token, which has no such limit.
     package var span: Range<UnixTime>?

@@ -10,7 +10,7 @@ package struct GatewayRequestContext: RequestContext {
     package var caller: Caller?
     /// The largest number of bytes that are read of the request's body.
     package var maxUploadSize = 8_388_608
-    /// The network connection of the request.
+    /// The network connection over which the request arrived.
     package let channel: any Channel
 
     /// Creates the context of a request without a caller.

@@ -1,4 +1,5 @@
-/// The request limits of one token that differ from the gateway's defaults.
+/// The limits of one token's requests, which can differ from the gateway's defaults: their number per second, and the
+/// size of their bodies.
 package struct TokenLimits: Hashable, Sendable {
     /// The number of requests per second that the token may make in the long run, within ``requestRange``; `nil` for
     /// the default.
@@ -12,7 +13,7 @@ package struct TokenLimits: Hashable, Sendable {
     /// The allowed values of ``bodyBytes``: 1 KiB to 1 GiB.
     package static let bodyRange = 1024...1_073_741_824
 
-    /// Creates the request limits of one token; by default, the limits of the gateway apply.
+    /// Creates the request limits of one token. A limit that is `nil` is the gateway's default.
     package init(requestsPerSecond: Double? = nil, bodyBytes: Int? = nil) {
         self.requestsPerSecond = requestsPerSecond
         self.bodyBytes = bodyBytes

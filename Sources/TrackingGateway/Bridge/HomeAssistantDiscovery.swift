@@ -7,7 +7,7 @@ package struct HomeAssistantDiscovery: Hashable, Sendable {
     private let prefix: String
     private let topicRoot: TopicRoot
 
-    /// Creates the discovery of the trackables below a topic root.
+    /// Creates a value that makes the Home Assistant announcements of the trackables below a topic root.
     ///
     /// - Parameters:
     ///   - prefix: The discovery prefix of Home Assistant.

@@ -15,7 +15,7 @@ package struct OwnTracksRepublisher: Sendable {
         package var name: String
         /// The root of Godwit's topics.
         package var topicRoot = TopicRoot.standard
-        /// The announcements to Home Assistant; `nil` for none.
+        /// The settings of the announcements to Home Assistant; `nil` to announce no trackable.
         package var discovery: HomeAssistantDiscovery?
         /// The largest number of trackables that the bridge republishes or announces. Further trackables are reported
         /// and ignored.
@@ -55,11 +55,11 @@ package struct OwnTracksRepublisher: Sendable {
     private let configuration: Configuration
     private let reader: OwnTracksReader
     private var trackables: [TrackableID: Trackable] = [:]
-    /// The trackables with a position that arrived on the present connection to the broker. It is `nil` without a
-    /// connection, and again after ``receivedRetained(on:)`` has used the set.
+    /// The trackables with a position that arrived on the bridge's present connection to the broker. It is `nil`
+    /// without a connection, and again after ``receivedRetained(on:)`` has used the set.
     private var kept: Set<TrackableID>?
-    /// The number of the present connection to the broker, or of the last one while there is none. The transport
-    /// numbers its connections from 0; before the first one, the value is 0 too.
+    /// The number of the bridge's present connection to the broker, or of the last one while there is none. The
+    /// transport numbers its connections from 0; before the first one, the value is 0 too.
     package private(set) var connection = 0
 
     /// The wait of ten seconds after the broker granted the subscriptions. After this wait, all retained messages are
@@ -74,16 +74,17 @@ package struct OwnTracksRepublisher: Sendable {
     }
 
     /// The topic filters to subscribe to. OwnTracks' topics come first, so that their retained messages are known
-    /// before the bridge republishes positions. Without an OwnTracks user for the bridge, they are left out.
+    /// before the bridge republishes positions. Without an OwnTracks user for the bridge, OwnTracks' topics are not
+    /// included.
     package var filters: [String] {
         let theirs = self.configuration.reader.outUser == nil ? [] : [self.configuration.reader.topics.positions]
         let discovery = self.configuration.discovery.map { [$0.filter] } ?? []
         return theirs + discovery + [self.configuration.topicRoot.path(.everyLocation)]
     }
 
-    /// Handles an event of the connection to the broker.
+    /// Handles an event of the bridge's connection to the broker.
     ///
-    /// - Returns: The actions to perform, in order.
+    /// - Returns: The actions that ``OwnTracksSender`` must perform, in order.
     package mutating func happened(_ event: TransportEvent) -> [Action] {
         switch event {
         case .connected(let connection, _):

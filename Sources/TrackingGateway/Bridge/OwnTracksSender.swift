@@ -59,8 +59,8 @@ package final class OwnTracksSender<Transport: MessageTransport>: Service {
         self.deliver { $0.receivedRetained(on: connection) }
     }
 
-    /// Performs the actions that the closure decides on. The closure and the actions run under one lock, so that
-    /// commands are sent in the order of the decisions.
+    /// Performs the actions that the closure returns, such as sending commands to the broker. The closure and the
+    /// actions run under one lock, so that commands are sent in the order of the decisions.
     private func deliver(_ happened: (inout OwnTracksRepublisher) -> [OwnTracksRepublisher.Action]) {
         self.machine.withLock { machine in
             for action in happened(&machine) { self.perform(action) }

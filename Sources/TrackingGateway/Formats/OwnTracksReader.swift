@@ -2,11 +2,12 @@ package import TrackingCore
 
 /// Finds the trackable and the records of an OwnTracks message that arrived from the broker.
 package struct OwnTracksReader: Sendable {
-    /// The result of reading an OwnTracks message: its records, or the reason why it has none.
+    /// The result of reading an OwnTracks message: its trackable and its records, or the reason why it is not ingested.
     package enum Reading: Hashable, Sendable {
-        /// The message belongs to this trackable and contains this batch: its records and its invalid pieces.
+        /// The OwnTracks message belongs to this trackable. Its contents are this batch: its records and its invalid
+        /// pieces.
         case batch(TrackableID, PhoneBatch)
-        /// The message has no records to ingest.
+        /// The message is not ingested, for this reason.
         case ignored(Reason)
         /// The topic of the message identifies no trackable.
         case refused(TrackingError)

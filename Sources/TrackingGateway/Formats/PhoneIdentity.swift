@@ -6,7 +6,7 @@ package struct PhoneIdentity: Hashable, Sendable {
     /// The names in the request, at most eight, in the order in which they are tried.
     package private(set) var claims: [String] = []
 
-    /// Creates the identity of a request that has not named its trackable yet.
+    /// Creates an identity without names. The names in a request or topic are added to it afterwards.
     package init() {}
 
     /// Adds the name of a device as a name of the trackable, unchanged. A missing or empty name is ignored, and so is

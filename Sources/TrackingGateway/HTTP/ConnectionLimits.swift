@@ -11,7 +11,8 @@ struct ConnectionLimits {
     var patience = Duration.seconds(30)
     /// The largest number of open connections. Further connections wait to be accepted.
     var maximum = ConnectionLimits.maximum(atMost: 20_000)
-    /// `true` when all connections come from proxies. There is then no limit for a single address.
+    /// `true` when all connections come from TLS proxies. The number of connections from one client address is then not
+    /// limited.
     var isBehindProxy = false
 
     /// The divisor for the largest number of all connections. The quotient is the largest number of connections from

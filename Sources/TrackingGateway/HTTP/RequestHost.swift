@@ -8,7 +8,8 @@ final class RequestHost: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
 
-    /// `true` once a request of the connection was rejected. Later requests of the connection are ignored.
+    /// `true` once the handler has rejected a request of the connection because of its header `Host`. Later requests of
+    /// the connection are ignored.
     private var hasRefused = false
 
     /// Adds the handler directly after the HTTP decoder of a connection, where the header fields are unchanged.

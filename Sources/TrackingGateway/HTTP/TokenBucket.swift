@@ -64,8 +64,8 @@ package struct RateLimiter<Key: Hashable & Sendable>: Sendable {
     private let capacity: Int
     private var buckets: [Key: TokenBucket] = [:]
 
-    /// Creates a limiter that remembers at most `capacity` keys with recent requests. While this number is reached,
-    /// requests with further keys are rejected.
+    /// Creates a limiter that remembers at most `capacity` keys. When a further key needs room, the limiter forgets the
+    /// keys whose permits are all available again. If there are none, it rejects the request.
     ///
     /// - Parameters:
     ///   - limit: The limit for each key.
@@ -75,7 +75,8 @@ package struct RateLimiter<Key: Hashable & Sendable>: Sendable {
         self.capacity = capacity
     }
 
-    /// The number of keys with recent requests that the rate limiter remembers.
+    /// The number of keys that the rate limiter remembers. It remembers a key from the first request with this key. It
+    /// forgets the key when a further key needs room and the permits of this one are all available again.
     package var count: Int { self.buckets.count }
 
     /// Takes a permit for one request with a key.

@@ -4,7 +4,8 @@ import Synchronization
 public import TrackingCore
 public import TrackingPublisher
 
-/// Publishes the records that the gateway receives over HTTP, as a device publishes its own records.
+/// Publishes the records that the gateway receives from phones and other clients, as a device publishes its own
+/// records.
 ///
 ///     let names = try await intake.take(drafts, for: id, within: .seconds(20))     // while it runs
 ///
