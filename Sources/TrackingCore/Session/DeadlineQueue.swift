@@ -32,7 +32,7 @@ public struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     @usableFromInline var heap = MinHeap<Entry>()
     @usableFromInline var settings: UInt64 = 0
 
-    /// Makes a queue without deadlines.
+    /// Makes a queue in which no key has a deadline.
     @inlinable
     public init() {}
 
@@ -52,11 +52,11 @@ public struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     /// the memory limit.
     var heapCount: Int { self.heap.count }
 
-    /// The deadline of `key`; `nil` when it has none.
+    /// The deadline of `key`; `nil` when `key` has no deadline.
     @inlinable
     public func deadline(of key: Key) -> MonotonicTime? { self.living[key]?.deadline }
 
-    /// Sets the deadline of `key`, and replaces an earlier one.
+    /// Sets the deadline of `key`. An earlier deadline of the same key is replaced.
     @inlinable
     public mutating func set(_ key: Key, deadline: MonotonicTime) {
         self.settings += 1
@@ -74,7 +74,7 @@ public struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
         if let deadline { self.set(key, deadline: deadline) } else { self.remove(key) }
     }
 
-    /// Removes and returns the deadline of `key`; `nil` when it had none.
+    /// Removes the deadline of `key` and returns it; `nil` when `key` had no deadline.
     @discardableResult @inlinable
     public mutating func remove(_ key: Key) -> MonotonicTime? {
         guard let entry = self.living.removeValue(forKey: key) else { return nil }

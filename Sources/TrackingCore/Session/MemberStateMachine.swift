@@ -25,7 +25,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
     package enum Event: Hashable, Sendable {
         /// The owner must send these commands to the broker, in order.
         case send([TransportCommand])
-        /// A publisher or subscriber that was absent is now present on a trackable.
+        /// A publisher or subscriber that was not present on a trackable is now present on it.
         case arrived(Member)
         /// A publisher or subscriber that was present already announced its presence again in the same run, for example
         /// after a reconnect.
@@ -66,7 +66,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
     package enum Answer: Hashable, Sendable {
         /// The owner (publisher, subscriber or recorder) made the request for this purpose.
         case role(Purpose)
-        /// The state machine itself published or cleared a message on this topic.
+        /// The state machine itself published its liveness or cleared a message. The value is the topic.
         case own(Topic)
         /// The state machine itself subscribed to the liveness message of another client.
         case liveness
@@ -91,7 +91,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
     package private(set) var session: SessionStateMachine
     /// The publishers and subscribers that are present on the trackables that the owner follows.
     package private(set) var presence = PresenceStateMachine()
-    /// The other clients to whose liveness messages this client subscribes.
+    /// The other clients to whose liveness messages this client subscribes, to learn when they are gone.
     package private(set) var watched: Set<ClientID> = []
     /// `false` while this client does not publish its liveness, for example while a publisher is switched off.
     package var publishesLiveness = true
@@ -115,7 +115,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
         self.session = SessionStateMachine(client: configuration.client, session: configuration.session, lease: lease)
     }
 
-    /// This client's own id.
+    /// The MQTT client id of this client.
     package var client: ClientID { self.session.client }
 
     /// The topic filter of this client's own liveness message.

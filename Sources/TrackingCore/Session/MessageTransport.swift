@@ -23,7 +23,7 @@ public struct OutgoingMessage: Hashable, Sendable {
 
 /// The MQTT 5 properties of a message. Godwit works correctly without them, because MQTT 3.1.1 has none.
 public struct MessageProperties: Hashable, Sendable {
-    /// The media type of the payload.
+    /// The media type of the message's payload.
     public var contentType: String?
     /// The time after which the broker discards the message if it could not deliver it to a subscriber, in whole
     /// seconds.
@@ -39,14 +39,14 @@ public struct MessageProperties: Hashable, Sendable {
 
 /// A message received from the broker.
 public struct IncomingMessage: Hashable, Sendable {
-    /// The complete topic name, with the topic root.
+    /// The complete topic name of the received message, including the topic root.
     public var topic: String
-    /// The payload, which may be a slice of a larger buffer.
+    /// The payload of the received message, which may be a slice of a larger buffer.
     public var payload: ArraySlice<UInt8>
     /// `true` for a retained message, which the broker sent because the client subscribed. `false` for a newly
     /// published one.
     public var isRetained: Bool
-    /// The MQTT 5 properties of the message.
+    /// The MQTT 5 properties of the received message; none of them is set on MQTT 3.1.1.
     public var properties: MessageProperties
 
     /// Makes a received message from its topic, its payload, its retain flag, and its MQTT 5 properties (by default,
@@ -116,7 +116,7 @@ public struct Disconnection: Hashable, Sendable {
     public var reason: TrackingError?
     /// The wait before the next attempt to connect; `nil` if no further attempt follows.
     public var retry: Duration?
-    /// The duration of the lost connection; `nil` if no connection had been made.
+    /// The duration of the lost connection; `nil` if an attempt to connect failed, so that there was no connection.
     public var lasted: Duration?
 
     /// Makes the details of a lost connection, or of a failed attempt to connect, to the broker.

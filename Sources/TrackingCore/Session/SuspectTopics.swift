@@ -7,7 +7,7 @@
 public struct SuspectTopics: Sendable {
     /// The decision whether the client may send a request (a publish or a subscription) for a topic or filter now.
     public enum Verdict: Hashable, Sendable {
-        /// The client may send the request at any time.
+        /// The client may send the request now, even while other requests are unanswered.
         case send
         /// The client may send the request only while no other request is unanswered. It sends nothing else until the
         /// broker has answered.

@@ -14,7 +14,7 @@ public struct AgeTrust: Hashable, Sendable {
     /// trusted. The sum becomes zero again when a GPS or network position confirms the clock.
     private var ahead: Duration = .zero
 
-    /// Makes a value that trusts the device's clock.
+    /// Makes the state in which the device's clock is trusted.
     public init() {}
 
     /// `true` while the device's clock is trusted to judge the age of records.

@@ -3,7 +3,7 @@ public struct RecordDigest: Hashable, Sendable {
     /// The first eight bytes of the digest (`high`) and its next eight bytes (`low`), as big-endian numbers.
     let high, low: UInt64
 
-    /// The number of bytes of a digest that are used: 16.
+    /// The number of bytes of a hash that make up a record digest: 16.
     public static let size = 16
 
     /// Makes a record digest from the first 16 bytes of a hash; returns `nil` when the hash has fewer bytes.

@@ -3,7 +3,7 @@ public struct RecordQuery: Hashable, Sendable {
     /// The number of this read request. The caller returns the same number with the result, so that an outdated result
     /// can be ignored.
     public var number: UInt64
-    /// The stream whose records are read.
+    /// The stream whose records this request reads.
     public var stream: StreamID
     /// The numbers of the records that this request reads from the stream.
     public var seqs: SeqSet

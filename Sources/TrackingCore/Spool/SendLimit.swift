@@ -6,7 +6,7 @@
 package struct SendLimit: Hashable, Sendable {
     /// The highest value of ``current``, in records.
     let maximum: Int
-    /// The maximum number of records that the next message may contain.
+    /// The maximum number of records that the next message may contain, at most ``maximum``.
     package private(set) var current: Int
     /// The number of messages that the broker must accept, since the last rejection or growth, before ``current``
     /// grows.

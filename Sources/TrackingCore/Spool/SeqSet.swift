@@ -1,12 +1,12 @@
 /// A set of record numbers, stored as ranges of consecutive numbers. Its memory depends on the number of ranges, not on
 /// the number of elements.
 public struct SeqSet: Hashable, Sendable {
-    /// The elements as ascending ranges. Consecutive numbers are always in the same range.
+    /// The record numbers of the set as ascending ranges. Consecutive numbers are always in the same range.
     public private(set) var ranges: [ClosedRange<UInt64>] = []
-    /// The number of elements of the set.
+    /// The number of record numbers in the set.
     public private(set) var count = 0
 
-    /// Makes an empty set.
+    /// Makes an empty set of record numbers.
     public init() {}
 
     /// Makes a set of all numbers in the given ranges. The ranges may be unordered and may overlap.
@@ -14,11 +14,11 @@ public struct SeqSet: Hashable, Sendable {
         for range in ranges { self.insert(range) }
     }
 
-    /// `true` when the set is empty.
+    /// `true` when the set contains no record number.
     public var isEmpty: Bool { self.ranges.isEmpty }
-    /// The lowest number; `nil` when the set is empty.
+    /// The lowest record number in the set; `nil` when the set is empty.
     public var first: UInt64? { self.ranges.first?.lowerBound }
-    /// The highest number; `nil` when the set is empty.
+    /// The highest record number in the set; `nil` when the set is empty.
     public var last: UInt64? { self.ranges.last?.upperBound }
 
     /// Returns `true` when the set contains `seq`. Costs O(log n) in the number of ranges.
@@ -91,7 +91,7 @@ public struct SeqSet: Hashable, Sendable {
     /// Removes all numbers of another set.
     public mutating func subtract(_ other: SeqSet) { for range in other.ranges { self.remove(range) } }
 
-    /// Returns the numbers that both sets contain.
+    /// Returns the set of the record numbers that both sets contain.
     public func intersection(_ other: SeqSet) -> SeqSet {
         var outside = self
         outside.subtract(other)
@@ -100,21 +100,21 @@ public struct SeqSet: Hashable, Sendable {
         return both
     }
 
-    /// Returns the set of those elements that are at most `seq`.
+    /// Returns the set of those record numbers of this set that are at most `seq`.
     public func through(_ seq: UInt64) -> SeqSet {
         var part = self
         if seq < .max { part.remove((seq + 1)...UInt64.max) }
         return part
     }
 
-    /// Returns the set of those elements that are at least `seq`.
+    /// Returns the set of those record numbers of this set that are at least `seq`.
     public func from(_ seq: UInt64) -> SeqSet {
         var part = self
         if seq > 0 { part.remove(0...(seq - 1)) }
         return part
     }
 
-    /// Returns the set of the lowest elements, at most `count` of them.
+    /// Returns the set of the lowest record numbers of this set, at most `count` of them.
     public func prefix(_ count: Int) -> SeqSet {
         var part = SeqSet()
         for range in self.ranges {

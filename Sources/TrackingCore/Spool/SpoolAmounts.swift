@@ -9,7 +9,7 @@ public struct SpoolLimits: Hashable, Sendable {
     /// future) has no known age. It is dropped when a record that was appended later is too old.
     public var maximumAge: Duration?
 
-    /// Makes the limits of a log; `nil` means no limit.
+    /// Makes the limits of a device's log; `nil` means no limit.
     public init(maximumCount: Int? = nil, maximumBytes: Int? = nil, maximumAge: Duration? = nil) {
         self.maximumCount = maximumCount
         self.maximumBytes = maximumBytes

@@ -1,6 +1,6 @@
 /// One record of a device's log in its encoded form: a recorded point, a version of a trip, or an event.
 public struct SpoolRecord: Hashable, Sendable {
-    /// The kind of a record. The log's files contain the raw values.
+    /// The kind of a record: point, trip or event. The log's files contain the raw values.
     public enum Kind: UInt8, Hashable, Sendable, CaseIterable {
         /// The record is a recorded point, encoded as a GeoJSON Feature.
         case point = 0

@@ -124,7 +124,8 @@ public struct SpoolStateMachine: Sendable {
     /// The state of reading records for the next batches from the log: the number of the last request, and the records
     /// that were read.
     struct Reading: Sendable {
-        /// The number of the last ``RecordQuery``, the last request to read the log.
+        /// The number of the last ``RecordQuery``, the last request to read records from the log. The next one has the
+        /// following number.
         var lastQuery: UInt64
         /// The records that were read from the log for the next batches; `nil` when none were requested.
         var ahead: ReadAhead?
@@ -180,7 +181,8 @@ public struct SpoolStateMachine: Sendable {
         /// The state of reporting dropped records. They are reported once for each outage, a time without a connection,
         /// and once more when all records are sent. A report is an event, which in a full log drops a further record.
         enum Report: Hashable, Sendable {
-            /// No record was dropped in the current reporting period. Can transition to: `unreported`.
+            /// No record was dropped in the current reporting period. A period begins with the program, when the
+            /// connection is lost after a report, and when all records are sent. Can transition to: `unreported`.
             case none
             /// Records were dropped in the current reporting period, and no report was made yet. Can transition to:
             /// `reported`.
@@ -326,7 +328,7 @@ public struct SpoolStateMachine: Sendable {
         self.streams.map { StoredStream(id: $0.id, stored: $0.stored, last: $0.last) }
     }
 
-    /// Returns `true` when the record with this name is in the log.
+    /// Returns `true` when the record with this name is in the log, and is not quarantined.
     public func holds(_ name: RecordName) -> Bool {
         self.streams.first { $0.id == name.stream }?.stored.contains(name.seq) ?? false
     }

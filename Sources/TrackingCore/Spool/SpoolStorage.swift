@@ -164,7 +164,7 @@ extension SpoolStorage {
 public struct SpoolEntry: Hashable, Sendable {
     /// The trackable of the record.
     public var trackable: TrackableID
-    /// The stream, the numbered sequence to which the record belongs.
+    /// The stream of the record, the numbered sequence to which the record belongs.
     public var stream: StreamID
     /// The record, with its number but without its trackable and stream.
     public var record: SpoolRecord
@@ -204,9 +204,9 @@ public struct SpoolReading: Hashable, Sendable {
 public struct SpoolPart: Hashable, Sendable {
     /// The trackable of the records.
     public var trackable: TrackableID
-    /// The stream, the numbered sequence to which the records belong.
+    /// The stream of the records, the numbered sequence to which they belong.
     public var stream: StreamID
-    /// The numbers of the records in their stream.
+    /// The numbers that the records have in their stream.
     public var seqs: SeqSet
 
     /// Makes a value that identifies records of one stream by their trackable, their stream and their numbers.
@@ -236,7 +236,7 @@ public struct SpoolContents: Hashable, Sendable {
 
     /// For each trackable, its streams in the log, and the stream to which new records are appended.
     public var trackables: [TrackableID: Trackable]
-    /// The small values that the publisher stored in the log, by name.
+    /// The values that the publisher stored in the log, besides records, by name.
     public var state: [String: [UInt8]]
     /// The result of recovering a damaged log; `nil` when the log was not damaged, or when it was damaged and could not
     /// be recovered.
@@ -259,11 +259,11 @@ public struct SpoolContents: Hashable, Sendable {
 
 /// The result of recovering a damaged log: the readable records were copied into a new log.
 public struct SpoolSalvage: Hashable, Sendable {
-    /// The path of the damaged file, after it was renamed.
+    /// The path to which the file of the damaged log was renamed.
     public var path: String
-    /// A description of the damage, for people.
+    /// A description of the damage of the log, for people.
     public var reason: String
-    /// The number of records that were recovered.
+    /// The number of records that were recovered from the damaged log.
     public var count: Int
     /// The record numbers of each stream that were not recovered, between the oldest and the last known number of the
     /// stream. Some of these records may have been sent before the damage.
@@ -296,7 +296,7 @@ public struct WaitingRecord: Hashable, Sendable {
     /// The record's place in the order of appending. It is unique while the record exists. A record that was appended
     /// later has a higher place.
     public var place: Int64
-    /// The record with its trackable and stream.
+    /// The record itself, with its trackable and its stream.
     public var entry: SpoolEntry
 
     /// Makes a record of the log with its place in the order of appending.
@@ -310,9 +310,9 @@ public struct WaitingRecord: Hashable, Sendable {
 public struct QuarantinedRecord: Hashable, Sendable {
     /// The record's place, which identifies it among the quarantined records. A later record has a higher place.
     public var place: Int64
-    /// The record with its trackable and stream.
+    /// The record itself, with its trackable and its stream.
     public var entry: SpoolEntry
-    /// The reason for the quarantine.
+    /// The reason for which the record was quarantined, as text.
     public var reason: String
 
     /// Makes a quarantined record from its place, the record with its trackable and stream, and the reason for the
@@ -326,7 +326,7 @@ public struct QuarantinedRecord: Hashable, Sendable {
 
 /// A quarantined record that is to be moved back to the records to be sent.
 public struct PutBackRecord: Hashable, Sendable {
-    /// The record's place among the quarantined records.
+    /// The place by which the record is found among the quarantined records.
     public var place: Int64
     /// The quarantined record with the new number under which it will be sent again.
     public var record: SpoolRecord

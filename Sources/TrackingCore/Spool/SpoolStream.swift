@@ -2,7 +2,7 @@
 public struct StoredStream: Hashable, Sendable {
     /// The id of the stream.
     public var id: StreamID
-    /// The numbers of those records of the stream that are in the log.
+    /// The numbers of those records of the stream that are in the log, and not quarantined.
     public var stored: SeqSet
     /// The highest number ever used in the stream; 0 when none was used.
     public var last: UInt64
@@ -45,7 +45,7 @@ struct SpoolStream: Hashable, Sendable {
     private(set) var last: UInt64
     /// The highest number of the stream when this program opened the log; 0 for a stream that began later.
     let lastTakenOver: UInt64
-    /// `true` when the stream has ended: no higher number will follow.
+    /// `true` when the stream has ended: no record with a higher number will follow in it.
     var isEnded: Bool
     /// `true` when the log was restored from an old copy, so that numbers above ``lastTakenOver`` were used twice. The
     /// records with these numbers are appended to another stream.

@@ -10,7 +10,7 @@ public struct Command: Hashable, Sendable {
     public var time: UnixTime
     /// The time after which the publisher must not execute the command; `nil` for 60 s after ``time``.
     public var expires: UnixTime?
-    /// The arguments of the instruction, by name.
+    /// The arguments of the command, by name.
     public var arguments: [String: JSONValue]
 
     /// The maximum size of an encoded command in bytes: 16 KiB.
@@ -47,7 +47,7 @@ public struct Command: Hashable, Sendable {
 
         /// Take a fix now and publish it as the current position.
         public static let report = Name(rawValue: "REPORT")
-        /// Send one batch of pending records now. A record is pending until it is acknowledged.
+        /// Send one batch of each trackable's pending records now. A record is pending until it is acknowledged.
         public static let sendNow = Name(rawValue: "SEND_NOW")
         /// Send all pending records now. A record is pending until it is acknowledged.
         public static let flush = Name(rawValue: "FLUSH")
@@ -79,7 +79,7 @@ public struct Command: Hashable, Sendable {
 /// The answer of a publisher to a command. It is sent to the response topic of the command, and in an event of kind
 /// COMMAND.
 public struct CommandAnswer: Hashable, Sendable {
-    /// The id of the command to which this is the answer.
+    /// The id of the answered command.
     public var id: String
     /// The result of the command as named values, or the reason why the command was not executed.
     public var outcome: Result<[String: JSONValue], CommandFailure>

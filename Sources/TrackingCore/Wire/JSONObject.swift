@@ -23,7 +23,7 @@ struct JSONObject {
         self.root = root
     }
 
-    /// Returns `true` when there is a member of this name, `null` included.
+    /// Returns `true` when the JSON object has a member of this name, even if its value is `null`.
     func has(_ name: StaticString) -> Bool { self.members[name.description] != nil }
 
     /// Decodes the member `name` with the closure `read`. Returns `nil` when the member is absent or `null`.

@@ -121,7 +121,7 @@ extension JSONScanner {
         return true
     }
 
-    /// Reads the id of a stream, the numbered sequence of a publisher's records.
+    /// Reads a JSON string that is the id of a stream, the numbered sequence of a publisher's records.
     mutating func stream() throws(Refusal) -> StreamID {
         try self.text("a string of 1 to 64 bytes without control characters", StreamID.init)
     }

@@ -213,7 +213,7 @@ struct JSONScanner {
         self.refuse("\(self.root.path(self.member)) must be \(expected); found \(found)")
     }
 
-    /// The path of the current member beneath ``root``, for error messages.
+    /// The path of the current member beneath ``root``, for error messages: ``prefix`` and ``key`` together.
     private var member: String {
         let (prefix, key) = (self.prefix.description, self.key.text)
         return prefix.isEmpty || key.isEmpty || prefix.hasSuffix(".") ? prefix + key : "\(prefix).\(key)"
@@ -232,7 +232,7 @@ struct JSONScanner {
         }
     }
 
-    /// Returns the error for a mandatory member that is absent beneath ``root``.
+    /// Returns the error for a mandatory member that is absent. `member` is its path beneath ``root``.
     mutating func missing(_ member: StaticString) -> Refusal {
         self.refuse("\(self.root.path(member.description)) is missing")
     }

@@ -11,7 +11,7 @@ public struct Presence: Hashable, Sendable {
     public var kind: MemberKind
     /// The session id of the member, which identifies one run of its program.
     public var session: SessionID
-    /// The number of reconnects of the session so far.
+    /// The number of reconnects of the session so far; 0 on its first connection.
     public var connection: Int
     /// The time without a heartbeat after which the member counts as gone, in whole seconds, 1…86,400.
     public var lease: Duration
@@ -54,7 +54,7 @@ public struct Liveness: Hashable, Sendable {
     public var status: Status
     /// The session id of the client, which identifies one run of its program.
     public var session: SessionID
-    /// The number of reconnects of the session so far.
+    /// The number of reconnects of the session so far; 0 on its first connection.
     public var connection: Int
 
     /// Makes the message that a client is connected or gone, from its status, its session and its number of reconnects.
@@ -111,7 +111,7 @@ public struct ResolutionInForce: Hashable, Sendable {
     public var resolution: Resolution
     /// `true` while the trackable is near its destination.
     public var isNear: Bool
-    /// The number of subscribers that are present on the trackable.
+    /// The number of subscribers that are present on the trackable, as the publisher counts them.
     public var subscribers: Int
     /// `true` while the device's battery is known to be below the threshold at which the publisher uses a longer
     /// interval.
@@ -168,7 +168,8 @@ public struct TrackingEvent: Hashable, Sendable {
         /// Makes a kind of event from its word in the message.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The event that the charge of the device's battery fell below the threshold.
+        /// The event that the charge of the device's battery fell below the threshold from which on the publisher uses
+        /// a longer interval.
         public static let lowBattery = Kind(rawValue: "LOW_BATTERY")
         /// The event that the device's clock was set to another time, or that the date of its GPS receiver was wrong.
         public static let clockJump = Kind(rawValue: "CLOCK_JUMP")

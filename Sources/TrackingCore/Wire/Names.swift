@@ -104,7 +104,7 @@ public struct ClientID: Hashable, Sendable, Comparable, CustomStringConvertible 
         self.rawValue = String(topicLevel)
     }
 
-    /// Orders client ids by their text.
+    /// Orders client ids by the ASCII codes of their characters.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 

@@ -16,7 +16,7 @@ package struct AccessGrant: Hashable, Sendable {
     package var kind: Kind
     /// The name of the grant for people, such as the name of a token.
     package var name: String
-    /// The trackables that a caller with this grant may publish.
+    /// The trackables for which a caller with this grant may publish records.
     package var publishes: TrackableScope
     /// The trackables that a caller with this grant may read, in addition to the members of ``readGroups``.
     package var reads: TrackableScope

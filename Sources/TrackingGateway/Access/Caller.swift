@@ -29,7 +29,7 @@ package enum TrackableScope: Hashable, Sendable {
 package struct Caller: Hashable, Sendable {
     /// The name of the caller's token or share link; never the secret itself.
     package var name: String
-    /// The trackables that the caller may publish.
+    /// The trackables for which the caller may publish records.
     package var publishes: TrackableScope
     /// The trackables that the caller may read.
     package var reads: TrackableScope

@@ -10,7 +10,7 @@ enum Credential: Equatable {
     /// The secret of a session, from the cookie of the gateway's page.
     case session(String)
 
-    /// The largest number of bytes in a valid credential.
+    /// The largest number of bytes in a token or another secret that a request presents. A longer text is never valid.
     static let maximumBytes = 512
     /// The name of the cookie that contains the secret of a session.
     static let cookie = "godwit"

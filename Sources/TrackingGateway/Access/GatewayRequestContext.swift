@@ -8,7 +8,7 @@ package struct GatewayRequestContext: RequestContext {
     /// The authenticated caller of the request; `nil` for a request without a token or a valid session, and for a
     /// public file.
     package var caller: Caller?
-    /// The largest number of bytes that are read of the request's body.
+    /// The largest number of bytes of the request's body that the gateway reads.
     package var maxUploadSize = 8_388_608
     /// The network connection over which the request arrived.
     package let channel: any Channel

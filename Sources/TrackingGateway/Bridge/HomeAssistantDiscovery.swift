@@ -3,7 +3,7 @@ package import TrackingCore
 /// Announces trackables to Home Assistant over MQTT discovery. Each trackable becomes a `device_tracker` entity, whose
 /// attributes Home Assistant reads from the trackable's location topic.
 package struct HomeAssistantDiscovery: Hashable, Sendable {
-    /// The discovery prefix of Home Assistant, without a slash at either end.
+    /// The discovery prefix of Home Assistant, the first levels of its discovery topics, without a slash at either end.
     private let prefix: String
     private let topicRoot: TopicRoot
 
@@ -23,7 +23,7 @@ package struct HomeAssistantDiscovery: Hashable, Sendable {
         "\(self.prefix)/device_tracker/\(Self.name(self.topicRoot.path))/\(Self.name(id.topicLevel))/config"
     }
 
-    /// The topic filter for the announcements of all trackables.
+    /// The topic filter for the Home Assistant announcements of all trackables.
     var filter: String { "\(self.prefix)/device_tracker/\(Self.name(self.topicRoot.path))/+/config" }
 
     /// Returns the trackable that is announced on a topic; `nil` for any other topic.

@@ -5,7 +5,7 @@ package import ServiceLifecycle
 package struct OwnTracksBridge: Service {
     private let parts: [any Service]
 
-    /// Creates a bridge from the services that it runs.
+    /// Creates a bridge that runs these services, such as the receiver and the sender.
     package init(_ parts: [any Service]) { self.parts = parts }
 
     /// Runs the services of the bridge until a graceful shutdown or cancellation.

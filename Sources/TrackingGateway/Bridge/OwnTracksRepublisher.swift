@@ -13,7 +13,7 @@ package struct OwnTracksRepublisher: Sendable {
         /// The name of the bridge, which each republished message contains. By this name the bridge recognises retained
         /// messages of its earlier runs.
         package var name: String
-        /// The root of Godwit's topics.
+        /// The root of the topics on which Godwit's publishers and subscribers exchange messages.
         package var topicRoot = TopicRoot.standard
         /// The settings of the announcements to Home Assistant; `nil` to announce no trackable.
         package var discovery: HomeAssistantDiscovery?

@@ -7,9 +7,9 @@ package import TrackingRules
 package struct Erasures: Sendable {
     /// A stored request to erase a trackable, or its records from before a time.
     package struct Request: Hashable, Sendable {
-        /// The number of the erasure request, ascending.
+        /// The number of the erasure request. A later request has a higher number.
         package let number: Int64
-        /// The trackable to erase.
+        /// The trackable whose data is to be erased.
         package let trackable: TrackableID
         /// The time before which records are erased; `nil` for all records.
         package let before: UnixTime?

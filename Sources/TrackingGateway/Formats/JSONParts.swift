@@ -85,7 +85,7 @@ enum JSONParts {
     }
 }
 
-/// A position in JSON text that moves forward value by value.
+/// A position in JSON text that is moved behind one value after the other.
 private struct Scan {
     private let text: ArraySlice<UInt8>
     private var index: Int

@@ -9,7 +9,7 @@ package struct OwnTracksReader: Sendable {
         case batch(TrackableID, PhoneBatch)
         /// The message is not ingested, for this reason.
         case ignored(Reason)
-        /// The topic of the message identifies no trackable.
+        /// The message is rejected, because its topic identifies no trackable.
         case refused(TrackingError)
     }
 
@@ -31,7 +31,7 @@ package struct OwnTracksReader: Sendable {
         package var topics: OwnTracksTopics
         /// The trackables of devices, by `user/device`. The trackable of a device that is not listed is `user-device`.
         package var trackables: [String: TrackableID] = [:]
-        /// The keys of encrypted messages, by trackable.
+        /// The keys with which the phones encrypt their messages, by trackable.
         package var secrets: [TrackableID: OwnTracksSecret] = [:]
         /// The OwnTracks user under which a bridge republishes positions; `nil` if it republishes none.
         package var outUser: String?
@@ -89,7 +89,7 @@ package struct OwnTracksReader: Sendable {
         }
     }
 
-    /// Returns `true` if a Godwit bridge republished the message.
+    /// Returns `true` if a Godwit bridge republished the message with this payload.
     static func isMarked(_ payload: ArraySlice<UInt8>) -> Bool {
         (try? JSONValue(json: payload))?["_via"]?.text == OwnTracksMessage.mark
     }

@@ -61,7 +61,7 @@ package struct RefusedPiece: Hashable, Sendable {
     /// The received bytes of the invalid piece, at most the first ``maximumBytes``.
     package let bytes: [UInt8]
 
-    /// The largest number of bytes of an invalid piece that are stored.
+    /// The largest number of bytes of an invalid piece that ``bytes`` contains and the quarantine stores.
     package static let maximumBytes = 4096
 
     /// Creates the entry of an invalid piece of a request, for the answer and the quarantine.

@@ -111,7 +111,7 @@ final class PeerPatience: ChannelInboundHandler, RemovableChannelHandler {
 struct RequestPace {
     /// The basic time within which a request must arrive, before the seconds for its received body are added.
     let limit: TimeAmount
-    /// The time at which the header of the request was complete.
+    /// The time at which the header of the request had arrived completely.
     let begun: NIODeadline
     /// The number of bytes of the request's body that have been received.
     var bytes = 0

@@ -5,7 +5,7 @@ import TrackingCore
 
 /// The HTTP answer to a request that cannot be served: a problem detail in JSON (RFC 9457).
 package struct Problem: HTTPResponseError, Hashable, Sendable {
-    /// The HTTP status of the answer to the rejected request.
+    /// The HTTP status of the answer, such as 401.
     package var status: HTTPResponse.Status
     /// The text for people in the answer, with cause and remedy; `nil` if the status explains itself.
     package var detail: String?

@@ -4,7 +4,7 @@ package import TrackingCore
 package struct RateLimit: Hashable, Sendable {
     /// The largest number of requests that one caller may send at once, ≥ 1.
     package var burst: Double
-    /// The number of requests per second in the long run, > 0.
+    /// The number of requests per second that one caller may send in the long run, > 0.
     package var perSecond: Double
 
     /// Creates a limit from the largest number of requests at once and the number per second in the long run.
@@ -26,7 +26,7 @@ package struct TokenBucket: Hashable, Sendable {
     private var level: Double
     private var updated: MonotonicTime
 
-    /// Creates a bucket for one caller that has all permits of its limit.
+    /// Creates the bucket of one caller. At first, all permits of the limit are available.
     package init(_ limit: RateLimit, now: MonotonicTime) {
         self.limit = limit
         self.level = limit.burst

@@ -16,7 +16,7 @@ package struct InboundPacketCheck {
         /// The number of bytes at the start of the portion that come before the packet with the violation. Without a
         /// violation, it is the size of the portion.
         package let safeCount: Int
-        /// The first violation found; `nil` if there is none.
+        /// The first violation of the MQTT specification in the portion; `nil` if there is none.
         package let fault: Fault?
     }
 

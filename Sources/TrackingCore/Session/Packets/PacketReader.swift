@@ -21,7 +21,7 @@ struct PacketReader {
         self.end = size
     }
 
-    /// The number of bytes from the current position to ``end``.
+    /// The number of bytes of the packet from the reader's current position to ``end``.
     var remaining: Int { self.end - self.position }
 
     mutating func byte(_ field: StaticString) throws(Stop) -> UInt8 {
