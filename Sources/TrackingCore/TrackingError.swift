@@ -124,7 +124,7 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
         public static var stopped: Self { .init(.stopped) }
     }
 
-    /// The code of the error, for programs to compare.
+    /// The code of this error, for programs to compare.
     public let code: Code
     /// The message of the error, for people to read.
     public let message: String

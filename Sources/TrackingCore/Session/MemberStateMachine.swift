@@ -153,8 +153,8 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
         return self.requests.removeAll().compactMap { if case .role(let purpose) = $0 { purpose } else { nil } }
     }
 
-    /// Handles that the broker answered the last subscription of a connection. All messages that the broker retains for
-    /// the subscribed topics were received by then.
+    /// Handles that the broker answered the last subscription of a connection. By then, the broker has sent all
+    /// messages that it retains for the subscribed topics, except those that it dropped.
     ///
     /// - Returns: The commands that publish the client's liveness, or an error if another program uses the client id.
     ///   After the commands, the owner publishes its presences and requests and calls ``clearAgain()``.
@@ -238,9 +238,9 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
     }
 
     /// Handles that the broker accepted or refused a publish. If that publish cleared a topic, the topic counts as
-    /// cleared.
+    /// cleared, even if the broker refused it.
     ///
-    /// - Returns: The origin of the publish; `nil` when the owner withdrew the request.
+    /// - Returns: The sender of the publish, with its purpose; `nil` when the owner withdrew the request.
     @inlinable
     package mutating func published(_ token: TransportToken) -> Answer? {
         let answer = self.requests.remove(token)

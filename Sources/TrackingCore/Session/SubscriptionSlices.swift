@@ -62,8 +62,8 @@ package struct SubscriptionSlices<Filter: Hashable & Sendable>: Sendable {
         return min(quietAt, end)
     }
 
-    /// Handles that a connection was made: stores the topic filters to subscribe to. They are sent in this order, so
-    /// the filters of the most important messages come first.
+    /// Handles that a connection was made: stores the topic filters to subscribe to. They are sent in this order. The
+    /// caller therefore puts the filters of the most important messages first.
     package mutating func begin(_ filters: [Filter]) { (self.phase, self.waiting) = (.idle, filters[...]) }
 
     /// Handles that the connection was lost: drops the topic filters that were not sent yet.

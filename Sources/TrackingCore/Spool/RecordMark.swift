@@ -15,8 +15,8 @@ public struct RecordDigest: Hashable, Sendable {
     }
 }
 
-/// The identity of a record that came from another source, such as a phone: its time and a digest of its content. A
-/// record whose mark is known already was received before.
+/// The identity of a record that came from another source, such as a phone: its time and a digest of its content. If
+/// the log has the mark of a record already, the record was received before.
 ///
 /// The key of a mark begins with the time. Records of nearby times are therefore adjacent in the log's index.
 public struct RecordMark: Hashable, Sendable {

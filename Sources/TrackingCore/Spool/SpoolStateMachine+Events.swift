@@ -21,8 +21,8 @@ extension SpoolStateMachine {
         self.streams[self.streams.count - 1].givenUp(seqs)
     }
 
-    /// Handles that the log removed unsent records because it exceeded its limits. The recorders will be informed that
-    /// these records are lost.
+    /// Handles that the log removed records because it exceeded its limits. The recorders will be informed that these
+    /// records are lost.
     public mutating func dropped(_ seqs: SeqSet, of stream: StreamID, now: MonotonicTime) -> [Action] {
         guard let place = self.place(of: stream) else { return [] }
         let before = self.streams[place].stored.count
@@ -129,8 +129,8 @@ extension SpoolStateMachine {
         return self.taken(seqs, at: place, now: now) + self.progress(now: now)
     }
 
-    /// Handles that the broker did not accept these records, which were published as the newest position. They will be
-    /// sent again in a batch.
+    /// Handles that publishing these records as the newest position failed: the broker rejected the message, or the
+    /// connection was lost. They will be sent again in a batch.
     public mutating func failedLive(_ seqs: SeqSet, now: MonotonicTime) -> [Action] {
         self.streams[self.streams.count - 1].liveEnded(seqs)
         return self.progress(now: now)

@@ -80,7 +80,7 @@ public struct SpoolStateMachine: Sendable {
         case renumber(StreamID, SeqSet)
         /// Remove this stream from the log. It has no records, and the recorders know its end and its lost records.
         case forget(StreamID)
-        /// Publish an event with the number of unsent records that were dropped because the log exceeded its limits.
+        /// Publish an event with the number of records that were dropped because the log exceeded its limits.
         case reportDropped(Int)
         /// Report to the operator that the broker rejects batches for this reason.
         case reportRejection(TrackingError)
@@ -131,14 +131,15 @@ public struct SpoolStateMachine: Sendable {
         var ahead: ReadAhead?
     }
 
-    /// The state of the publisher's connection to the broker.
+    /// The state of the publisher's connection to the broker, as far as it matters for sending batches.
     struct Connection: Hashable, Sendable {
         /// `true` while batches may be sent over the connection: the publisher is connected and has announced its
         /// presence.
         var isOpen = false
         /// `true` once batches could be sent over a connection for the first time in this run of the program.
         var wasOpened = false
-        /// `true` when a record may have been published since the log was opened.
+        /// `true` once the publisher may publish messages in this run of the program. Records that were appended since
+        /// the log was opened may then have been published.
         var mayHavePublished = false
         /// `true` when the broker accepted an empty test batch on this connection, which proves that the broker permits
         /// the topic.
@@ -238,8 +239,8 @@ public struct SpoolStateMachine: Sendable {
     static let maximumGoneRanges = 200
 
     var configuration: Configuration
-    /// The number of batches, ≥ 1, whose records are read from the log while an earlier batch is in flight. A higher
-    /// number needs more memory but makes reading faster.
+    /// The number of batches, ≥ 1, whose records are read from the log in advance, while an earlier batch is in flight.
+    /// A higher number needs more memory but makes reading faster.
     public var batchesAhead = 1
     var random: SplitMix64
     /// The streams of the trackable, oldest first. New records belong to the last one.
@@ -296,8 +297,8 @@ public struct SpoolStateMachine: Sendable {
     /// The reason for which the broker last rejected a batch. `nil` after the broker accepted a batch, or after the
     /// cause was found to be one record, which is to be quarantined.
     public var refusal: TrackingError? { self.rejection.reason }
-    /// The number of unsent records that were dropped since the program was started, because the log exceeded its
-    /// limits.
+    /// The number of the trackable's records that were dropped since the program was started, because the log exceeded
+    /// its limits.
     public var dropped: Int { self.losses.dropped }
     /// The number of records that were quarantined (set aside as unacceptable) since the program was started.
     public var quarantined: Int { self.rejection.quarantined }
@@ -320,8 +321,8 @@ public struct SpoolStateMachine: Sendable {
 
     /// The number of the trackable's records in the log.
     public var queued: Int { self.streams.reduce(0) { $0 + $1.stored.count } }
-    /// The number of the trackable's records in the log that still have to be sent to the broker. After a restart, all
-    /// records count as unsent, or as acknowledged by the broker if the recorder may be started later.
+    /// The number of those records of the trackable in the log that still have to be sent to the broker. After a
+    /// restart, all records count as unsent, or as acknowledged by the broker if the recorder may be started later.
     public var unsent: Int { self.streams.reduce(0) { $0 + $1.pending.count } }
     /// The trackable's streams in the log, oldest first.
     public var contents: [StoredStream] {

@@ -270,9 +270,10 @@ public struct SpoolSalvage: Hashable, Sendable {
     public var missing: [SpoolPart]
     /// The number of records whose stream is unknown. They were not recovered and exist only in the damaged file.
     public var orphans: Int
-    /// The number of damaged files on the disk, from this and from earlier recoveries.
+    /// The number of files of damaged logs that are on the disk, from this and from earlier recoveries.
     public var keptFiles: Int
-    /// The total size of the damaged files on the disk, in bytes.
+    /// The total size, in bytes, of the files of damaged logs that are on the disk, from this and from earlier
+    /// recoveries.
     public var keptBytes: Int
 
     /// Makes the result of recovering a damaged log from the path of its renamed file, the damage, and the numbers of
@@ -308,7 +309,8 @@ public struct WaitingRecord: Hashable, Sendable {
 
 /// A quarantined record: a record that was set aside in the log because it can never be accepted.
 public struct QuarantinedRecord: Hashable, Sendable {
-    /// The record's place, which identifies it among the quarantined records. A later record has a higher place.
+    /// The record's place, which identifies it among the quarantined records. A record that was appended to the log
+    /// later has a higher place.
     public var place: Int64
     /// The record itself, with its trackable and its stream.
     public var entry: SpoolEntry

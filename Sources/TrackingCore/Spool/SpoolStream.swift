@@ -4,7 +4,7 @@ public struct StoredStream: Hashable, Sendable {
     public var id: StreamID
     /// The numbers of those records of the stream that are in the log, and not quarantined.
     public var stored: SeqSet
-    /// The highest number ever used in the stream; 0 when none was used.
+    /// The highest record number ever used in the stream; 0 when none was used.
     public var last: UInt64
 
     /// Makes the description of a stream in the log from its id, the numbers of its stored records, and the highest
@@ -53,9 +53,9 @@ struct SpoolStream: Hashable, Sendable {
     /// `true` when a batch must be sent even without records. It informs the recorders of lost records or of the end of
     /// the stream.
     var needsDeclaration: Bool
-    /// The time since which unsent records wait for a batch; `nil` when none wait.
+    /// The time since which unsent records of this stream wait for a batch; `nil` when none wait.
     private(set) var waitingSince: MonotonicTime?
-    /// The number up to which unsent records are sent now, without waiting for a full batch.
+    /// The record number up to which unsent records of this stream are sent now, without waiting for a full batch.
     private(set) var urgentThrough: UInt64 = 0
 
     /// Records that the broker has acknowledged and that wait for the acknowledgement of a required recorder.
@@ -98,22 +98,22 @@ struct SpoolStream: Hashable, Sendable {
         self.waitingSince = stream.stored.isEmpty ? nil : now
     }
 
-    /// The numbers of the records that may be put into a batch now. They are unsent, not published outside a batch at
-    /// the moment, and not above ``stalledThrough``.
+    /// The numbers of those records of this stream that may be put into a batch now. They are unsent, not published
+    /// outside a batch at the moment, and not above ``stalledThrough``.
     var ready: SeqSet {
         var ready = self.stalledThrough.map(self.pending.through) ?? self.pending
         if !self.live.isEmpty { ready.subtract(self.live) }
         return ready
     }
 
-    /// `true` when at least one record may be put into a batch now.
+    /// `true` when at least one record of this stream may be put into a batch now.
     var hasReady: Bool {
         self.live.isEmpty && self.stalledThrough == nil ? !self.pending.isEmpty : !self.ready.isEmpty
     }
 
-    /// Returns the record numbers of the next batch, at most `maximum` of them, and its batch id. The id is `nil` for a
-    /// new batch. A batch that is sent again keeps its id and contains no other records than before. If it has more
-    /// than `maximum` records, it is divided into new batches.
+    /// Returns the numbers of the records that the next batch of this stream must contain, at most `maximum` of them,
+    /// and the id of the batch. The id is `nil` for a new batch. A batch that is sent again keeps its id and contains
+    /// no other records than before. If it has more than `maximum` records, it is divided into new batches.
     func next(_ maximum: Int) -> (seqs: SeqSet, batch: String?) {
         let ready = self.ready
         guard let first = ready.first, !self.repeats.isEmpty else { return (ready.prefix(maximum), nil) }
@@ -137,7 +137,7 @@ struct SpoolStream: Hashable, Sendable {
     /// one.
     var oldest: UInt64 { self.stored.first ?? self.last + 1 }
 
-    /// The earliest time at which records that wait for a recorder are sent again; `nil` when none wait.
+    /// The earliest time at which records of this stream that wait for a recorder are sent again; `nil` when none wait.
     var resendDeadline: MonotonicTime? { self.taken.first?.until }
 
     /// `true` when the stream is complete: it has ended, none of its records is in the log, and the recorders were

@@ -1,7 +1,8 @@
 /// Decides which records are dropped so that a device's log is within its limits. The caller passes the records one by
 /// one, the oldest first.
 package struct SpoolTrimming {
-    /// The decision about one record of the log: to drop it, to keep it, or to decide with a later record.
+    /// The decision about one record of the log: to drop it, to keep it, or to let the decision about a later record
+    /// apply to it.
     package enum Verdict: Hashable, Sendable {
         /// Drop this record and all records that were appended before it.
         case goes

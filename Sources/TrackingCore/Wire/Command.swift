@@ -35,7 +35,7 @@ public struct Command: Hashable, Sendable {
 
     /// The name of an instruction: one of the constants here, or another word that a later version defines.
     public struct Name: Hashable, Sendable, RawRepresentable {
-        /// The name as it is written in the message, such as `REPORT`.
+        /// The name of the instruction as it is written in the command message, such as `REPORT`.
         public let rawValue: String
         /// Makes the name of an instruction from its word in the message.
         public init(rawValue: String) { self.rawValue = rawValue }
@@ -94,11 +94,11 @@ public struct CommandAnswer: Hashable, Sendable {
 /// The reason why a command was not executed. It has a code for programs and a message for people. Neither contains
 /// coordinates or credentials.
 public struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The code of the failure, for programs. Later versions may add codes.
+    /// The code of a command's failure, by which programs distinguish the causes. Later versions may add codes.
     public struct Code: Hashable, Sendable, RawRepresentable {
-        /// The code as it is written in the message, such as `BUSY`.
+        /// The failure code as it is written in the answer to a command, such as `BUSY`.
         public let rawValue: String
-        /// Makes a code of a failure from its word in the message.
+        /// Makes a failure code from its word in the answer to a command.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// The failure code for a command whose name the publisher does not know.
@@ -128,7 +128,7 @@ public struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible
         public static let failed = Code(rawValue: "FAILED")
     }
 
-    /// The code of the failure, for programs.
+    /// The code of the command's failure, for programs.
     public var code: Code
     /// The description of the failure, for people. An encoded answer contains at most 1,000 bytes of it.
     public var message: String

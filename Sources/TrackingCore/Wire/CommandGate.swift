@@ -3,11 +3,12 @@
 public struct CommandGate: Sendable {
     /// The decision whether the publisher executes a command that arrived from the broker.
     public enum Verdict: Equatable, Sendable {
-        /// Execute the command.
+        /// The publisher must execute the command.
         case take
-        /// Ignore the command without an answer, because it has expired. Its sender no longer waits.
+        /// The publisher must ignore the command without an answer, because it has expired. Its sender no longer waits.
         case expired
-        /// Ignore the command, because the gate remembers its id: a command with the same id was executed before.
+        /// The publisher must ignore the command, because the gate remembers its id: a command with the same id was
+        /// executed before.
         case seen
     }
 

@@ -123,7 +123,8 @@ public struct ResolutionInForce: Hashable, Sendable {
     /// The longest time between two updates of the trackable; zero means no limit. If no fix arrives in this time, the
     /// publisher repeats the last update.
     public var maximumSilence: Duration
-    /// The destination, and the remaining way to it; `nil` without a destination that may be published.
+    /// The trackable's destination, with the remaining distance and time. `nil` without a destination, or if the
+    /// destination must not be published.
     public var approach: Approach?
 
     /// Makes the description of the resolution that a publisher uses now for a trackable, with the conditions that led
@@ -163,19 +164,19 @@ public struct TrackingEvent: Hashable, Sendable {
 
     /// A kind of event: one of the protocol's kinds, or a kind of a later version.
     public struct Kind: Hashable, Sendable, RawRepresentable {
-        /// The kind as it is written in the message, such as `LOW_BATTERY`.
+        /// The kind of event as it is written in the event message, such as `LOW_BATTERY`.
         public let rawValue: String
         /// Makes a kind of event from its word in the message.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The event that the charge of the device's battery fell below the threshold from which on the publisher uses
-        /// a longer interval.
+        /// The event that the charge of the device's battery fell below the threshold from which on it is low.
         public static let lowBattery = Kind(rawValue: "LOW_BATTERY")
         /// The event that the device's clock was set to another time, or that the date of its GPS receiver was wrong.
         public static let clockJump = Kind(rawValue: "CLOCK_JUMP")
         /// The event that another publisher owns the trackable now.
         public static let collision = Kind(rawValue: "COLLISION")
-        /// The event that the publisher dropped unsent records, because the device's log exceeded its limits.
+        /// The event that the publisher dropped records that were not safely stored elsewhere yet, because the device's
+        /// log exceeded its limits.
         public static let dropped = Kind(rawValue: "DROPPED")
         /// The event that the device's source of fixes, such as its GPS receiver, failed. The publisher starts the
         /// source again.
@@ -184,7 +185,7 @@ public struct TrackingEvent: Hashable, Sendable {
         public static let command = Kind(rawValue: "COMMAND")
     }
 
-    /// A value in the detail of an event.
+    /// A value in the detail of an event: any JSON value except `null`.
     public typealias DetailValue = JSONValue
 
     /// Makes an event of a trackable from its id, its stream and number, its time, its kind, its details, and its
