@@ -3,8 +3,8 @@
 ///
 /// It publishes the client's own liveness, the retained message that shows if the client is online. It detects another
 /// program with the same client id. It follows which other clients are present. It remembers the purpose of each
-/// unanswered request to the broker. It also clears retained messages, and repeats that until the broker has accepted
-/// it.
+/// unanswered request to the broker. It also clears retained messages, and repeats a clearing on the next connections
+/// until the broker has accepted or refused it.
 ///
 /// The owner (publisher, subscriber or recorder) forwards the events of its connection:
 ///

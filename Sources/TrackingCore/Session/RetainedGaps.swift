@@ -144,8 +144,8 @@ package struct RetainedGaps: Sendable {
         if !self.fresh.isEmpty { self.freshAt = now.advanced(by: Self.patience) }
     }
 
-    /// Handles that the connection was lost: forgets all missing messages, because the broker sends all retained
-    /// messages again on the next connection.
+    /// Handles that the connection was lost: forgets all missing messages, because the client subscribes anew on the
+    /// next connection, and the broker then sends all retained messages again.
     package mutating func disconnected() { self = RetainedGaps() }
 
     /// Ends the running round if all its messages have arrived or its time is over, and begins the next round. Has no

@@ -136,7 +136,7 @@ public struct SpoolStateMachine: Sendable {
         /// `true` while batches may be sent over the connection: the publisher is connected and has announced its
         /// presence.
         var isOpen = false
-        /// `true` once batches could be sent over a connection for the first time in this run of the program.
+        /// `true` since batches could first be sent over a connection in this run of the program.
         var wasOpened = false
         /// `true` once the publisher may publish messages in this run of the program. Records that were appended since
         /// the log was opened may then have been published.
