@@ -200,7 +200,7 @@ extension PublisherStateMachine {
 
     // MARK: - Members
 
-    /// Carries out the events about other clients and about this client's own connection.
+    /// Carries out the events of the publisher's membership at the broker, such as a client that arrived.
     mutating func handle(_ events: [MemberStateMachine<Purpose>.Event], at moment: Moment) -> [Action] {
         events.flatMap { event -> [Action] in
             switch event {
@@ -276,7 +276,7 @@ extension PublisherStateMachine {
         return try self.requested(payload, on: id, by: client, at: moment)
     }
 
-    /// Applies the resolution requests that waited because their clients sent requests too fast.
+    /// Applies the resolution requests that had to wait because their clients sent requests too fast.
     mutating func waitingRequestsDue(at moment: Moment) -> [Action] {
         var actions: [Action] = []
         for waiting in self.requestLimits.takeDue(now: moment.now) {

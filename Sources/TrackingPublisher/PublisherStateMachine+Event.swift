@@ -1,10 +1,10 @@
 package import TrackingCore
 
-/// The inputs of a publisher's state machine: events, results from the log, and requests about the log.
+/// The inputs of a publisher's state machine: events, reports of the log, and the caller's requests about the log.
 extension PublisherStateMachine {
-    /// An input of the publisher's state machine: something that happened, or a request of the caller.
+    /// An input of the publisher's state machine: something that happened, or a request of the calling program.
     package enum Event: Hashable, Sendable {
-        /// The connection to the broker changed, received a message, or got an answer.
+        /// The connection to the broker was made or lost, or received a message or the answer to a command.
         case transport(TransportEvent)
         /// The source delivered a position; `raw` is the position as the receiver measured it.
         case fix(Location, raw: Location)
@@ -12,16 +12,16 @@ extension PublisherStateMachine {
         case battery(Double?)
         /// Track a trackable.
         case add(Trackable)
-        /// Stop tracking a trackable.
+        /// End the tracking of this trackable, because the caller requested it.
         case remove(TrackableID)
         /// Change the destination, the constraints or the filter of a tracked trackable.
         case change(Trackable)
-        /// The device's log carried out a request for this trackable, or failed.
+        /// The device's log reports about this trackable: the result of a request, or a change that it made itself.
         case log(TrackableID, LogEvent)
         /// Begin a trip with this mode of transport, or end the trip if the mode is `nil`. The answer has this request
         /// number.
         case trip(TrackableID, TripMode?, request: UInt64)
-        /// Publish pending records: all of them, or one batch of each trackable.
+        /// Publish the pending records of all trackables: all records, or one batch for each trackable.
         case sendRecords(all: Bool)
         /// Request a fix from the receiver and publish it, even if the resolution would skip it. The answer has this
         /// request number.
@@ -40,44 +40,47 @@ extension PublisherStateMachine {
         case ingest([RecordDraft], of: TrackableID, by: MonotonicTime, request: UInt64)
         /// Track every trackable that has records in the log, until these records are acknowledged.
         case drain
-        /// Do not publish this last position of the trackable, or any earlier one, again; `nil` applies to every
-        /// position.
+        /// Discard the trackable's remembered positions up to and including `through`, so that they are not published
+        /// again; `nil` discards all of them.
         case forget(TrackableID, through: Location?)
         /// Record an event of this kind, with these details, for every tracked trackable.
         case recordEvent(TrackingEvent.Kind, [String: TrackingEvent.DetailValue])
-        /// Publish the pending records, clear the trackables' presences, and close the connection. With `by`, the
-        /// connection is closed at that time at the latest.
+        /// Stop in an orderly way: publish the pending records, clear the trackables' presences, and close the
+        /// connection. With `by`, the connection is closed at that time at the latest, even if records are pending.
         case stop(by: MonotonicTime?)
-        /// The time of the state machine's next deadline has come.
+        /// The time ``PublisherStateMachine/nextDeadline`` has come.
         case timer
     }
 
-    /// The result of a request to the device's log of records.
+    /// A report of the device's log about one trackable: the result of a request, or a change by the log itself.
     package enum LogEvent: Hashable, Sendable {
-        /// These records are written to the log's file.
+        /// The records of this stream with these numbers are written to the log's file.
         case appended(StreamID, SeqSet)
-        /// These records could not be written to the log.
+        /// The records of this stream with these numbers could not be written to the log's file.
         case appendFailed(StreamID, SeqSet, TrackingError)
-        /// The records that the query with this number read. The records in `missing` are damaged or not in the log.
+        /// The log has performed the read with this query number, and returns these records. The records with the
+        /// numbers `missing` are damaged or not in the log.
         case loaded(SpoolRecords, missing: SeqSet, query: UInt64)
-        /// The query with this number failed. The publisher repeats the query.
+        /// The log failed to perform the read with this query number. The publisher repeats the read later.
         case readFailed(query: UInt64)
-        /// The result of a search by marks (time and digest): the records that the log already received, with their
-        /// names.
+        /// The result of a search for ingested records by their marks (time and digest): those that the log already
+        /// contains, with their names.
         case found([RecordMark: RecordName])
-        /// The search for already received records failed.
+        /// The log failed to find out which ingested records it already contains. Their senders get this error.
         case findFailed(TrackingError)
-        /// The log was damaged and opened again. The event has its new contents for this trackable.
+        /// The log was damaged and opened again. It now contains these records of the trackable.
         case reopened(SpoolContents.Trackable)
         /// The log removed these unsent records to stay within its limits.
         case dropped(StreamID, SeqSet)
         /// This record is now quarantined in the log's file: it was set aside because it can never be accepted.
         case setAside(StreamID, UInt64)
-        /// This record could not be quarantined (set aside as never acceptable).
+        /// The record with this number could not be quarantined in the log (set aside as never acceptable).
         case setAsideFailed(StreamID, UInt64)
-        /// Quarantined records were returned to the stream under these new numbers, for the request with this number.
+        /// For the caller's request with this number: quarantined records were returned to the stream, under these
+        /// numbers.
         case putBack(StreamID, SeqSet, request: UInt64)
-        /// Quarantined records could not be returned to the stream. Their new numbers are not used again.
+        /// For the caller's request with this number: quarantined records could not be returned to the stream. The
+        /// numbers that were assigned to them are not used again.
         case putBackFailed(StreamID, SeqSet, TrackingError, request: UInt64)
     }
 
@@ -95,7 +98,7 @@ extension PublisherStateMachine {
         case putBack([QuarantinedRecord], of: TrackableID)
         /// Track this trackable in place of all others. The answer is `bound`.
         case bind(Trackable, unsent: UnsentPoints)
-        /// Answer with the figures about sending, `sending`.
+        /// Answer with `sending`: the times of the last publish and acknowledgement, and the broker's rejections.
         case sending
     }
 }

@@ -1,12 +1,12 @@
 import TrackingCore
 
-/// The types of the parts of a publisher's state.
+/// The types of a publisher's state: scheduled times, phase of the stop, and purposes of requests to the broker.
 extension PublisherStateMachine {
-    /// The deadlines of a publisher for which a time is scheduled.
+    /// The purposes for which the publisher's state machine schedules a time.
     enum Timer: Hashable, Sendable {
-        /// Something is due for this trackable, such as a retry or the repetition of its position.
+        /// This trackable has something to do, such as a retry or the repetition of its position.
         case trackable(TrackableID)
-        /// The callers that wait for a requested fix get an error.
+        /// The longest wait for a requested fix is over: the callers that still wait for it get an error.
         case report
         /// The stopping publisher closes the connection, even if records are unsent.
         case leave
@@ -22,15 +22,15 @@ extension PublisherStateMachine {
 
     /// The purpose of a subscription or publish, by which the broker's answer is handled.
     enum Purpose: Hashable, Sendable {
-        /// The first subscription of a connection. It has at least three filters for each of these trackables, in this
-        /// order.
+        /// The first subscription of a connection. Its filters begin with those of each of these trackables (at least
+        /// three for each), in this order.
         case connecting([TrackableID])
         /// The last subscription of a connection. The broker's answer shows that all retained messages were received.
         ///
         /// `leftTo` are trackables that are no longer tracked. The connection also asked if other publishers track
         /// them.
         case settling([TrackableID], leftTo: [TrackableID])
-        /// The subscription to the topics of a trackable that was added or is tried again.
+        /// The subscription to the topics of a trackable that was added later, or is tried again after a rejection.
         case adding(TrackableID)
         /// A subscription after the one to the topics of this trackable. Its answer shows that all retained messages of
         /// the trackable were received.

@@ -13,7 +13,7 @@ package struct PublisherStateMachine: Sendable {
     /// The publisher as a client of the broker: session, presences, unanswered requests, and retained messages to
     /// clear.
     var member: MemberStateMachine<Purpose>
-    /// The state of the broker connection, as callers see it.
+    /// The state of the connection to the broker, as the publisher reports it to its caller.
     var link = PublisherLink()
     var table = TrackableTable()
     /// Limits the rate of resolution requests of each client.
@@ -23,11 +23,11 @@ package struct PublisherStateMachine: Sendable {
     var hold: SendingHold
     var device = DeviceState()
     var sending = Sending()
-    /// The callers' requests that wait for the next fix.
+    /// The callers' requests for a new fix that wait until the source delivers it.
     var fixRequests = FixRequests()
-    /// Decides which received commands are delivered to the caller.
+    /// Decides which of the broker's commands are delivered to the caller: each once, and no expired one.
     var commands: CommandIntake
-    /// The time at which ``drainForRecorder(at:)`` last looked for pending records of trackables that are not tracked.
+    /// The time of the last search by ``drainForRecorder(at:)`` for pending records of trackables that are not tracked.
     var lastDrain: MonotonicTime?
     var stop: Stop?
 
@@ -60,7 +60,7 @@ package struct PublisherStateMachine: Sendable {
         }
     }
 
-    /// The next moment at which the event `timer` is due; `nil` where there is none.
+    /// The next time at which the caller must give the event `timer` to this machine; `nil` for no such time.
     package var nextDeadline: MonotonicTime? {
         guard self.stop != .closing else { return nil }
         var next = MonotonicTime.earlier(self.member.nextDeadline, self.timers.next)
@@ -82,10 +82,10 @@ package struct PublisherStateMachine: Sendable {
     /// The trackables that are tracked.
     package var trackables: [Trackable] { self.table.all.map(\.trackable) }
 
-    /// `true` while sending of positions and records is deferred. Always `false` while the publisher stops.
+    /// `true` while sending waits until the device has moved far enough. Always `false` while the publisher stops.
     var isHolding: Bool { self.stop == nil && self.hold.isHolding }
 
-    /// The publisher's progress: decides if it has caught up, and if it may leave the broker.
+    /// The publisher's progress: if everything recorded is sent, and if the publisher may leave the broker.
     package var readiness: PublisherReadiness {
         PublisherReadiness(
             table: self.table, isOn: self.configuration.isOn, sendsByItself: self.configuration.sendsByItself,
@@ -165,7 +165,7 @@ package struct PublisherStateMachine: Sendable {
         return self.perform(outputs, of: id, at: moment)
     }
 
-    /// Applies `decide` to the state machine of every tracked trackable, and carries out the outputs.
+    /// Calls `decide` with the state machine of every tracked trackable, and carries out the outputs that it returns.
     mutating func withAll(
         at moment: Moment,
         _ decide: (inout TrackableStateMachine, TrackableContext) -> [TrackableStateMachine.Output]
@@ -176,7 +176,7 @@ package struct PublisherStateMachine: Sendable {
         return actions
     }
 
-    /// Applies `change` to every tracked trackable. There are no outputs.
+    /// Applies `change` to the state machine of every tracked trackable. `change` returns no outputs.
     mutating func changeAll(_ change: (inout TrackableStateMachine) -> Void) {
         for id in self.table.tracked { self.table.change(id, change) }
     }
@@ -193,7 +193,7 @@ package struct PublisherStateMachine: Sendable {
         return self.perform(outputs, of: id, at: moment)
     }
 
-    /// Applies `change` to a dormant trackable. An unknown trackable becomes an empty dormant one first.
+    /// Applies `change` to the stored state of a trackable that is not tracked; an unknown one is added first, empty.
     mutating func changeDormant(_ id: TrackableID, _ change: (inout DormantTrackable) -> Void) {
         if self.table.dormant(id) == nil {
             self.table.rest(id, as: DormantTrackable(random: SplitMix64(seed: self.random.next())))
@@ -250,8 +250,8 @@ package struct PublisherStateMachine: Sendable {
 
     // MARK: - Source
 
-    /// The source delivered a fix. A fix with a time that the wire cannot encode is rejected, because no reader would
-    /// accept it.
+    /// Handles a fix that the source delivered, and records it if the publisher is switched on. A fix with a time that
+    /// the protocol cannot encode is rejected, because no reader would accept it.
     private mutating func received(_ fix: Location, raw: Location, device: Moment, at moment: Moment) -> [Action] {
         guard WireLimits.allows(fix.time) else {
             let error = TrackingError(
@@ -297,7 +297,7 @@ package struct PublisherStateMachine: Sendable {
         return isThinned ? self.device.sensor?.withoutDisplacement : nil
     }
 
-    /// Records events that the capture produced, such as the begin of a pause, for every tracked trackable.
+    /// Records, for every tracked trackable, each event that the capture found, such as the begin of a pause.
     mutating func recordEvents(_ happenings: [Happening], at moment: Moment) -> [Action] {
         if !happenings.isEmpty { self.hold.release() }
         return happenings.flatMap { happening in
@@ -305,7 +305,7 @@ package struct PublisherStateMachine: Sendable {
         }
     }
 
-    /// Returns the event's time, corrected with the best known time if the device's clock is not set.
+    /// Returns the moment with the best known wall-clock time if the device's clock is not set; otherwise unchanged.
     private func trusted(_ moment: Moment) -> Moment { self.capture?.trusted(moment) ?? moment }
 
     // MARK: - Steps
@@ -326,7 +326,7 @@ package struct PublisherStateMachine: Sendable {
         return actions
     }
 
-    /// Publishes the messages that are due, and updates the timers of the trackables that changed.
+    /// Publishes the due messages of the trackables that changed, and schedules the next deadline of each.
     private mutating func progress(at moment: Moment) -> [Action] {
         var actions: [Action] = []
         let concerned = self.table.concerned(by: self.conditions, isDeferring: self.hold.isDeferring)

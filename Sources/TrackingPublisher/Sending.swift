@@ -8,13 +8,15 @@ struct Sending: Sendable {
     /// The time at which the broker last acknowledged a position or a batch of records.
     private var lastAcknowledged: UnixTime?
 
-    /// The next time at which a waiting request gets a progress report or an error; `nil` if no request waits.
+    /// The next time at which a caller's waiting request to send records gets a progress report or an error; `nil` if
+    /// no such request waits.
     var nextDeadline: MonotonicTime? { self.requests.reduce(nil) { .earlier($0, $1.nextDeadline) } }
 
     /// Adds a request of a caller that waits until records are sent.
     mutating func add(_ request: SendingRequest) { self.requests.append(request) }
 
-    /// Handles that the broker acknowledged a position or a batch of records.
+    /// Stores the time at which the broker acknowledged a position or a batch of records. The callers' requests for one
+    /// batch then no longer wait for this trackable if it was a batch.
     ///
     /// - Parameter count: The number of records in the batch; `nil` for a position.
     mutating func acknowledged(batch count: Int?, of id: TrackableID, at wall: UnixTime) {
@@ -23,13 +25,14 @@ struct Sending: Sendable {
         for index in self.requests.indices { self.requests[index].batchTaken(of: id, count: count) }
     }
 
-    /// Handles that records became safe: the required acknowledgement has arrived.
+    /// Counts these records in the callers' requests to send all records. The records became safe: the required
+    /// acknowledgement has arrived.
     mutating func areSafe(_ seqs: SeqSet, of stream: StreamID) {
         for index in self.requests.indices { self.requests[index].areSafe(seqs, of: stream) }
     }
 
-    /// Returns the actions for waiting callers: the answer if the caller's records are sent, an error after too long a
-    /// wait, or a report of progress.
+    /// Returns the answers to the callers whose requests to send records are fulfilled, the errors for those that
+    /// waited too long, and the progress reports for the others.
     ///
     /// - Parameter isConnected: `true` while the publisher is announced on a connection.
     mutating func answers(
@@ -67,8 +70,8 @@ struct Sending: Sendable {
 }
 
 extension SendingRequest.View {
-    /// Collects, from all tracked trackables, the state that decides about waiting requests: unsafe records, busy
-    /// trackables, and a rejection.
+    /// Collects, from all tracked trackables, the state that decides about the callers' requests to send records: the
+    /// unsafe records, the trackables with pending records, and the first rejection.
     init(of table: TrackableTable, isConnected: Bool) {
         self.init(isConnected: isConnected)
         for trackable in table.all {

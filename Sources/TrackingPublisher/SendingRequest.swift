@@ -10,22 +10,24 @@ struct SendingRequest: Sendable {
         var stored: [StreamID: SeqSet] = [:]
         /// The trackables with pending records or with a batch on its way to the broker.
         var busy: Set<TrackableID> = []
-        /// The reason why the broker rejects records or a trackable; `nil` if it rejects nothing.
+        /// The first reason found for which the broker rejects a trackable or its records; `nil` if it rejects nothing.
+        /// The error of a request that fails contains it.
         var reason: TrackingError?
     }
 
     enum Verdict: Hashable, Sendable {
         case waits
-        /// The request still waits, and its progress is to be reported to the caller.
+        /// The caller's request to send records still waits, and the number of sent records is to be reported to the
+        /// caller.
         case progressed
         case ended(Result<Int, TrackingError>)
     }
 
     private enum Goal: Hashable, Sendable {
-        /// The request waits for these trackables: the broker has not acknowledged a batch of records of any of them
-        /// yet.
+        /// The request waits for these trackables. They have pending records, and the broker has not acknowledged a
+        /// batch of their records since the request began.
         case batch(Set<TrackableID>)
-        /// The request waits for these records, which are not safe yet. Their numbers are given for each stream.
+        /// The request waits until these records, given as stream and numbers, are safe or no longer in the log.
         case everything([StreamID: SeqSet])
     }
 
@@ -57,7 +59,8 @@ struct SendingRequest: Sendable {
         self.init(number, .batch(trackables), total: 0, left: trackables.count, at: now)
     }
 
-    /// Creates a request that waits until all of the given pending records are safe.
+    /// Creates a request to send all pending records, which waits until all records that are now pending in these
+    /// streams are safe.
     init(_ number: UInt64, everythingOf streams: [StoredStream], at now: MonotonicTime) {
         let stored = Dictionary(streams.map { ($0.id, $0.stored) }) { first, _ in first }
         let total = streams.reduce(0) { $0 + $1.stored.count }
@@ -97,14 +100,15 @@ struct SendingRequest: Sendable {
         }
     }
 
-    /// Handles that records with these numbers became safe: counts those that belong to the request.
+    /// Handles that these records became safe. A request to send all pending records counts those for which it still
+    /// waits; any other request ignores them.
     mutating func areSafe(_ seqs: SeqSet, of stream: StreamID) {
         guard case .everything(let streams) = self.goal, let own = streams[stream] else { return }
         self.sent += own.intersection(seqs).count
     }
 
-    /// Handles that the broker acknowledged a batch of a trackable's records. The request does not wait for this
-    /// trackable any more.
+    /// Handles that the broker acknowledged a batch of a trackable's records. A request for one batch of each trackable
+    /// then no longer waits for this trackable. A request for all pending records is not changed.
     ///
     /// - Parameter count: The number of records in the batch.
     mutating func batchTaken(of id: TrackableID, count: Int) {
@@ -113,8 +117,8 @@ struct SendingRequest: Sendable {
         self.goal = .batch(trackables)
     }
 
-    /// Updates the request from the publisher's present state. Returns if the request still waits, has progress to
-    /// report, or has ended with a result.
+    /// Examines a caller's request against the publisher's present state. Returns if the request still waits, has
+    /// progress to report, or has ended with the number of sent records or an error.
     mutating func looked(at view: View, now: MonotonicTime) -> Verdict {
         let before = self.left
         self.narrow(to: view)

@@ -5,7 +5,8 @@ import TrackingCore
 struct UnsentEvents: Sendable {
     private struct Entry: Sendable {
         var event: TrackingEvent
-        /// `true` after the caller requested to send this event. It matters only if sending is manual.
+        /// `true` after the caller requested to send this event. If records are not sent automatically, only such
+        /// events are published.
         var isRequested = false
     }
 
@@ -44,7 +45,7 @@ struct UnsentEvents: Sendable {
         for index in self.entries.indices { self.entries[index].isRequested = true }
     }
 
-    /// Removes and returns the waiting events for which `mayGo` returns `true`, oldest first.
+    /// Removes and returns the waiting events that may be published now, oldest first. `mayGo` decides for each event.
     mutating func take(
         where mayGo: (_ event: TrackingEvent, _ isRequested: Bool) -> Bool
     ) -> [TrackingEvent] {
@@ -53,10 +54,11 @@ struct UnsentEvents: Sendable {
         return taken
     }
 
-    /// Removes the waiting events for which `isGone` returns `true`.
+    /// Removes the waiting events for which `isGone` returns `true`, because their records were removed from the log.
     mutating func forget(where isGone: (TrackingEvent) -> Bool) { self.entries.removeAll { isGone($0.event) } }
 
-    /// Replaces the position of every waiting event by the result of `shown`; `nil` removes the position.
+    /// Applies the privacy zones to the position of every waiting event: replaces it by the result of `shown`, or
+    /// removes it if that is `nil`.
     mutating func hide(_ shown: (Location) -> Location?) {
         for index in self.entries.indices {
             self.entries[index].event.location = self.entries[index].event.location.flatMap(shown)

@@ -6,7 +6,7 @@ import TrackingCore
 /// ``RecorderConfiguration/acknowledgementPause``.
 struct AcknowledgementQueue: Sendable {
     private var pending: [TrackableID: Acknowledgement] = [:]
-    /// The time at which all pending acknowledgements are published; `nil` if no time is set.
+    /// The time at which all acknowledgements in the queue are published; `nil` if no publish is scheduled.
     private(set) var deadline: MonotonicTime?
 
     /// Adds acknowledgements of records that are durable. Each replaces the trackable's earlier pending
@@ -33,8 +33,8 @@ struct AcknowledgementQueue: Sendable {
         return urgent
     }
 
-    /// Puts an acknowledgement back into the queue, because the connection was lost before the broker answered its
-    /// publish. Does nothing if a later acknowledgement of the trackable is pending.
+    /// Puts an acknowledgement that was published back into the queue, because the connection was lost before the
+    /// broker answered. Does nothing if the queue has a later acknowledgement of the trackable.
     mutating func addAgain(_ acknowledgement: Acknowledgement, of id: TrackableID) {
         if self.pending[id] == nil { self.pending[id] = acknowledgement }
     }

@@ -33,7 +33,8 @@ struct Housekeeper: Sendable {
     /// The number of messages that the broker has cleared in the present round of clearing. The round ends with the
     /// last answer of the broker.
     private var cleared = 0
-    /// The time at which vanished clients are looked for next; `nil` while the recorder is not connected.
+    /// The time at which the housekeeper looks next for clients whose lease ended long ago; `nil` while the recorder is
+    /// not connected.
     private(set) var checkAt: MonotonicTime?
 
     init(root: TopicRoot, patience: Duration) {
@@ -59,16 +60,17 @@ struct Housekeeper: Sendable {
         self.checkAt = self.nextCheck(now)
     }
 
-    /// Handles that the connection to the broker was lost, or that the broker rejects the housekeeper's subscriptions.
-    /// Nothing is cleared until the next connection.
+    /// Handles that the connection to the broker was lost, or that the broker rejects the subscriptions to presences,
+    /// requests and liveness. No client's messages are cleared until the next connection.
     mutating func disconnected(now: MonotonicTime) {
         self.awaySince = self.awaySince ?? now
         self.checkAt = nil
         (self.unanswered, self.cleared) = (0, 0)
     }
 
-    /// Handles a message from the broker. A presence, request or liveness extends the lease of its client. An empty
-    /// message on such a topic removes the topic from the client. Other messages are ignored.
+    /// Handles a message from the broker. A presence, request or liveness extends the lease of the client that
+    /// published it, and its topic is remembered. With an empty message, the retained message is gone, and the topic is
+    /// forgotten. Other messages are ignored.
     mutating func received(_ message: IncomingMessage, now: MonotonicTime) {
         guard let (client, lease) = self.sender(of: message) else { return }
         guard !message.payload.isEmpty else { return self.forget(message.topic, of: client) }
@@ -83,8 +85,9 @@ struct Housekeeper: Sendable {
         self.members[client] = member
     }
 
-    /// Returns the topics whose retained messages are to be cleared now: for each vanished client its presences and
-    /// requests first, then its liveness. Returns no topics before ``checkAt``.
+    /// Returns the topics whose retained messages the recorder must clear now: those of clients whose lease ended at
+    /// least the configured time ago. A client's presences and requests precede its liveness. Returns no topics before
+    /// ``checkAt``.
     ///
     /// ``answered(isCleared:)`` must be called for the answer to the clearing of each topic.
     mutating func abandoned(now: MonotonicTime) -> [String] {

@@ -17,7 +17,8 @@ struct IntakePositions: Sendable {
     /// Begins to collect the retained positions, because the intake connection was made.
     mutating func connected() { (self.located, self.gaps) = ([], RetainedGaps()) }
 
-    /// Ends the collection of retained positions without a comparison, because the intake connection was lost.
+    /// Ends the collection of retained positions, because the intake connection was lost. The missing positions are not
+    /// determined.
     mutating func disconnected() { (self.located, self.gaps) = (nil, RetainedGaps()) }
 
     /// Adds trackables that have a position in the history, so that their retained positions are expected from the

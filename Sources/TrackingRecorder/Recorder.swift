@@ -51,8 +51,8 @@ public final class Recorder<Transport: MessageTransport>: Service {
         self.logger = logger
     }
 
-    /// A new stream of the recorder's events, from now on. A reader that falls behind by more than 1,024 events loses
-    /// the oldest ones.
+    /// A new stream of this recorder's events, beginning with the next event. A reader that falls behind by more than
+    /// 1,024 events loses the oldest ones.
     public var events: AsyncStream<RecorderEvent> { self.deliveries.listen() }
 
     /// The totals since this recorder was created: the numbers of stored, duplicate and quarantined records, and of
@@ -317,7 +317,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
     }
 }
 
-/// The totals of a recorder since it was created.
+/// The numbers of records and batches that a recorder has stored, received again or quarantined since it was created.
 public struct RecorderCounts: Hashable, Sendable {
     /// The number of points, trips and events that were stored and were not in the history before.
     public var stored = 0

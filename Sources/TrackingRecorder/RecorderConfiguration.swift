@@ -100,8 +100,8 @@ public enum RecorderEvent: Hashable, Sendable {
     /// The broker rejected an acknowledgement of the recorder, that of this trackable. Only the first rejection on each
     /// connection is delivered.
     case acknowledgementRefused(TrackableID, TrackingError)
-    /// The broker delivers the messages of the shared subscription of the recorder's group. Delivered once for each
-    /// connection on which the test of the subscription succeeds.
+    /// The recorder's test succeeded: the broker delivers the messages of a shared subscription, as a group of
+    /// recorders uses it. Delivered once for each connection on which the test succeeds.
     case shareDelivered
     /// The broker granted the shared subscription of the recorder's group, but delivers no messages of it. If `isAlone`
     /// is `true`, no other recorder of the group is known, and the recorder makes an ordinary subscription instead.

@@ -6,8 +6,8 @@ struct RecorderIntake: Sendable {
     /// The token of the subscribe commands of the recorder's own filters. The broker's answer to a command has the same
     /// token. At most one of these commands awaits its answer.
     private static let token: TransportToken = 1
-    /// The token of the subscribe commands that ask again for missing positions. The broker's answer to a command has
-    /// the same token. The answers with this token are ignored.
+    /// The token of the subscribe commands that request retained positions again which did not arrive. The broker's
+    /// answer to such a command has the same token; the recorder ignores it.
     private static let askingToken: TransportToken = 2
     /// The token of the subscribe command with which a recorder of a group tests shared subscriptions. The broker's
     /// answer to the command has the same token.
@@ -115,8 +115,9 @@ struct RecorderIntake: Sendable {
         return self.lastReceived
     }
 
-    /// Handles that retained messages were stored just now. The recorder acknowledges them to the broker only then, and
-    /// the broker may have waited for these acknowledgements before it sent more retained messages.
+    /// Handles that retained messages were stored just now: the recorder waits longer for further ones. It acknowledges
+    /// retained messages to the broker only when they are stored, and the broker may have waited for these
+    /// acknowledgements before it sent more.
     mutating func retainedStored(now: MonotonicTime) { self.slices.received(now: now) }
 
     /// Handles the broker's answer to a subscribe command of the intake connection.

@@ -39,7 +39,8 @@ struct RecorderMetrics: Sendable {
         self.lag.set(lag.inSeconds)
     }
 
-    /// Updates the metrics that an event of the recorder changes.
+    /// Sets or increments the metrics for an event of the recorder: the connection, possible gaps, messages that the
+    /// broker dropped, and the availability of the store.
     func happened(_ event: RecorderEvent) {
         switch event {
         case .connected: self.isConnected.set(1)

@@ -3,21 +3,22 @@ import TrackingCore
 /// A page: received messages that the recorder stores and acknowledges together. After the store rejected the page, it
 /// is stored in parts.
 struct RecorderPage: Sendable {
-    /// The batch to store next: the records of the whole page, or of one part of it after the store rejected the whole.
+    /// The batch to give to the store next: the records of all messages on the page, or of one part of them after the
+    /// store rejected them together.
     var batch = RecordingBatch()
-    /// The number of messages on the page.
+    /// The number of messages on the page, a group of received messages that are stored together.
     private(set) var messages = 0
     /// The number of records in the page's messages: points, trips, events, quarantined messages, and each record
     /// that a publisher declared gone.
     private(set) var records = 0
-    /// The number of payload bytes of the page's messages.
+    /// The number of payload bytes of the messages on the page, a group of received messages that are stored together.
     private(set) var bytes = 0
     /// `true` if one of the page's messages was a retained one.
     private(set) var hasRetained = false
     /// The time at which the page's first message arrived; `nil` for an empty page.
     private(set) var since: MonotonicTime?
-    /// The number of messages that had been received on `connection` when the page was closed. They are acknowledged to
-    /// the broker once the page is stored.
+    /// The number of messages that had arrived on the intake connection `connection` when the page was given to the
+    /// store. The recorder acknowledges all messages up to this number to the broker once the page is stored.
     var through = 0
     /// The number of the intake connection on which the page's messages were received; -1 if there was no connection.
     var connection = -1
@@ -29,8 +30,8 @@ struct RecorderPage: Sendable {
     private var rest: [RecordingBatch] = []
     private var refusals = 0
 
-    /// Returns `true` if the page must be stored before another message is added: it has `window` messages, or reached
-    /// the limit of records or of bytes.
+    /// Returns `true` if the page must be stored before another message is added: it has `window` messages, or as many
+    /// records or bytes as a page may have.
     func isFull(of window: Int) -> Bool {
         self.messages >= window || self.records >= RecorderConfiguration.pageRecords
             || self.bytes >= RecorderConfiguration.pageBytes

@@ -106,7 +106,8 @@ extension RecorderStateMachine {
 
     // MARK: - Acknowledgements
 
-    /// Publishes the acknowledgements of durable records that are due at once. The others remain pending.
+    /// Adds acknowledgements of durable records to the queue, and publishes at once those that may not wait: the
+    /// awaited ones, and all of a recorder that belongs to a group. The others are published later together.
     ///
     /// - Parameters:
     ///   - acknowledgements: The acknowledgements, by trackable.

@@ -28,7 +28,8 @@ extension RecorderStateMachine {
         return actions + self.perform(self.share.arrived(), now: moment.now)
     }
 
-    /// Performs a step of the test of the shared subscription.
+    /// Carries out the next step of the test of the shared subscription: reports the result, or subscribes to the
+    /// acknowledgements of the group's other recorders.
     mutating func perform(_ step: ShareProbe.Step, now: MonotonicTime) -> [Action] {
         guard let group = self.configuration.group else { return [] }
         switch step {

@@ -9,16 +9,18 @@ package import TrackingCore
 package struct RecorderStateMachine: Sendable {
     /// An input of the recorder's state machine.
     package enum Event: Sendable {
-        /// Events of the intake connection, which receives messages, in order.
+        /// Events of the intake connection, on which the recorder receives messages, in the order in which they
+        /// happened.
         case intake([TransportEvent])
         /// Events of the member connection, which publishes acknowledgements, in order.
         case voice([TransportEvent])
-        /// The history store has made the last batch durable. The value contains the acknowledgements that the recorder
-        /// may publish now, by trackable.
+        /// The history store has made the batch durable that it was given last. The value contains the acknowledgements
+        /// that the recorder may publish now, by trackable.
         case stored([TrackableID: Acknowledgement])
         /// The history store has not stored the batch that it was given last.
         case storeFailed(TrackingError)
-        /// The history contains positions of these trackables.
+        /// The history contains a position of each of these trackables, so the broker should have a retained position
+        /// of each.
         case expect([TrackableID])
         /// The deadline ``RecorderStateMachine/nextDeadline`` has passed.
         case timer
@@ -35,7 +37,7 @@ package struct RecorderStateMachine: Sendable {
         /// Store this batch of records in one transaction. The program answers with the event `stored` or
         /// `storeFailed`.
         case store(RecordingBatch)
-        /// Deliver this event to the program.
+        /// Deliver this event to the readers of the recorder's event stream.
         case deliver(RecorderEvent)
     }
 
@@ -74,10 +76,11 @@ package struct RecorderStateMachine: Sendable {
     let configuration: RecorderConfiguration
     var member: MemberStateMachine<Purpose>
     var intake: RecorderIntake
-    /// The received messages that are not durable yet.
+    /// The queue of received messages that the history store has not made durable yet.
     private var store: StoreQueue
     var acknowledgements = AcknowledgementQueue()
-    /// The kinds of refusal that were reported since the member connection was made.
+    /// The kinds of the broker's rejections that were reported since the member connection was made. Each kind is
+    /// reported once.
     var reported: Set<Refusal> = []
     var drops = BrokerDropCounter()
     /// The test of the shared subscription, if this recorder belongs to a group.
@@ -112,7 +115,7 @@ package struct RecorderStateMachine: Sendable {
     /// `true` once both connections of the recorder are closed and will not be made again.
     package var isClosed: Bool { self.intake.isClosed && self.member.isClosed }
 
-    /// The time at which the recorder expects the event `timer`; `nil` for never.
+    /// The time at which the program must give the event `timer` to the state machine; `nil` for no such time.
     package var nextDeadline: MonotonicTime? {
         var deadlines = [self.store.nextDeadline, self.acknowledgements.deadline, self.member.nextDeadline]
         if !self.isStopping { deadlines += [self.intake.nextDeadline, self.share.deadline] }

@@ -13,7 +13,7 @@ struct RetentionClock: Sendable {
     /// first call.
     private var latest: (time: UnixTime, at: MonotonicTime)?
 
-    /// Creates a retention clock that knows no recorded data yet.
+    /// Creates a clock for the ages of recorded data. It has not determined a time yet.
     init() {}
 
     /// Returns the present time from which the ages of records are counted.

@@ -6,7 +6,7 @@ import TrackingCore
 /// The recorder makes a shared subscription of its own to its own liveness, publishes a heartbeat, and waits for it.
 /// Without the heartbeat, it listens for a while for acknowledgements of another recorder of its group.
 struct ShareProbe: Sendable {
-    /// The state of the test of shared subscriptions.
+    /// The phases of the test whether the broker delivers the messages of a shared subscription.
     enum Phase: Hashable, Sendable {
         /// No test of shared subscriptions is under way. Can transition to: `subscribing`.
         case idle
@@ -24,9 +24,10 @@ struct ShareProbe: Sendable {
         case listening(until: MonotonicTime)
     }
 
-    /// The next step of the recorder after an event of the test of shared subscriptions.
+    /// The recorder's next step in the test of shared subscriptions: nothing, a subscription, or the report of the
+    /// result.
     enum Step: Hashable, Sendable {
-        /// The recorder has nothing to do for the test.
+        /// The test of shared subscriptions requires nothing of the recorder now.
         case none
         /// The broker delivers messages of shared subscriptions. The recorder ends the subscription of the test.
         case delivered
@@ -44,7 +45,8 @@ struct ShareProbe: Sendable {
 
     private(set) var phase = Phase.idle
 
-    /// The time at which ``timerFired(now:)`` must be called; `nil` while no time is awaited.
+    /// The time at which ``timerFired(now:)`` must be called: the end of the wait for the heartbeat, or of listening
+    /// for other recorders. `nil` in the other phases of the test.
     var deadline: MonotonicTime? {
         switch self.phase {
         case .waiting(let until), .listening(let until): until
@@ -68,8 +70,8 @@ struct ShareProbe: Sendable {
         self.phase = isGranted ? .granted : .idle
     }
 
-    /// Returns `true` if the recorder must publish the test's heartbeat now; the test then waits for the arrival of the
-    /// heartbeat.
+    /// Returns `true` if the recorder must now publish the heartbeat with which it tests the shared subscription. The
+    /// test then waits for the arrival of the heartbeat.
     ///
     /// - Parameter isAnnounced: `true` while the recorder can publish.
     mutating func beats(isAnnounced: Bool, now: MonotonicTime) -> Bool {
@@ -91,8 +93,8 @@ struct ShareProbe: Sendable {
         return .delivered
     }
 
-    /// Handles an acknowledgement that another recorder of the group published. It ends the test if the recorder is
-    /// listening.
+    /// Handles an acknowledgement that another recorder of the group published. If the recorder listens for it, the
+    /// test ends with the result that the broker delivers no messages of the shared subscription to this recorder.
     mutating func acknowledgedByAnother() -> Step {
         guard case .listening = self.phase else { return .none }
         self.phase = .idle

@@ -37,11 +37,12 @@ struct StoreQueue: Sendable {
         }
     }
 
-    /// The result of an answer with which the history store accepted a batch.
+    /// The progress after the history store made a batch durable: a part of a page, or a whole page, is stored.
     enum Progress: Sendable {
         /// No batch had been given to the store, so the answer has no effect.
         case none
-        /// A part of a page is stored. This batch is the next part to store.
+        /// A part of a page (a group of received messages) is stored. This batch is the next part, which is given to
+        /// the store now.
         case part(RecordingBatch)
         /// A whole page is stored. `outage` is the time for which the store had failed or not answered; `nil` if it
         /// had worked.
@@ -70,7 +71,7 @@ struct StoreQueue: Sendable {
     /// `true` while the history store has a batch and has not answered.
     var isBusy: Bool { if case .busy = self.storing { true } else { false } }
 
-    /// `true` while every received message is stored.
+    /// `true` while every received message is stored in the history, so that the queue is empty.
     var isEmpty: Bool { self.storedPage == nil && self.waiting.since == nil }
 
     /// `true` while the store still works on one page of messages, and the next page is full.
@@ -92,7 +93,8 @@ struct StoreQueue: Sendable {
         }
     }
 
-    /// Adds a received message, or quarantines it if it is invalid.
+    /// Adds a received message to the page that is given to the store next. A message that cannot be decoded is
+    /// quarantined there.
     mutating func add(_ message: IncomingMessage, receivedAt: UnixTime, now: MonotonicTime) {
         self.waiting.add(message, root: self.root, receivedAt: receivedAt, now: now)
     }

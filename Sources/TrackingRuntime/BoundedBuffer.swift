@@ -23,7 +23,7 @@ public struct BoundedBuffer<Element: Sendable>: Sendable {
     /// The greatest number of elements in the buffer since it was last empty.
     @usableFromInline var peak = 0
 
-    /// The number of bytes of all elements that wait in the buffer.
+    /// The number of bytes of all elements in the buffer.
     @inlinable
     public var bytes: Int { self.total }
 
@@ -38,11 +38,12 @@ public struct BoundedBuffer<Element: Sendable>: Sendable {
         self.maximumBytes = bytes
     }
 
-    /// The number of elements that wait in the buffer.
+    /// The number of elements in the buffer.
     @inlinable
     public var count: Int { self.entries.count }
 
-    /// Adds an element.
+    /// Adds an element at the end of the buffer. While the buffer exceeds a limit, its oldest elements are dropped, but
+    /// never the last one.
     ///
     /// - Parameter bytes: The approximate size of the element.
     /// - Returns: The number of older elements that were dropped to make room.

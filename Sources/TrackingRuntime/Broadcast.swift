@@ -22,7 +22,8 @@ public final class Broadcast<Element: Sendable>: Sendable {
         @usableFromInline var next = 0
         @usableFromInline var lost = 0
         @usableFromInline var isFinished = false
-        /// The receipts of the senders that wait in ``Broadcast/caughtUp()``. To resume a receipt wakes its sender.
+        /// The receipts of the senders that wait in ``Broadcast/caughtUp()``. A sender continues when its receipt is
+        /// resumed.
         @usableFromInline var waiting: [Receipt] = []
 
         @inlinable
@@ -77,7 +78,8 @@ public final class Broadcast<Element: Sendable>: Sendable {
         return AsyncStream { await listener.next() }
     }
 
-    /// Sends an element to every listener: to its waiting reader, or else into its buffer.
+    /// Sends an element to every listener. A reader that waits gets it at once; for any other listener, it is added to
+    /// the listener's buffer.
     @inlinable
     public func deliver(_ element: Element) {
         let listeners = self.state.withLock { $0.listeners }
@@ -157,8 +159,7 @@ final class Listener<Element: Sendable>: Sendable {
 
     @usableFromInline let state: Mutex<State>
     @usableFromInline let limit: ListenerLimit
-    /// The closure that the listener calls with `false` when it is no longer behind, and with `true` when it is
-    /// released.
+    /// The function that the listener calls with `false` when it has caught up, and with `true` when it is released.
     @usableFromInline let onProgress: @Sendable (_ isEnd: Bool) -> Void
 
     @inlinable
@@ -201,7 +202,8 @@ final class Listener<Element: Sendable>: Sendable {
         waiter?.resume(returning: nil)
     }
 
-    /// Returns the next element; `nil` at the end, or when the task is cancelled.
+    /// Returns the next element for this listener, and waits for it if the buffer is empty. Returns `nil` at the end of
+    /// the stream, or when the task is cancelled.
     @inlinable
     func next() async -> Element? {
         await withTaskCancellationHandler {

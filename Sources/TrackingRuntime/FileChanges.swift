@@ -106,7 +106,7 @@ package final class FileChanges: Sendable {
 #if os(Linux)
     /// A filter that finds, among the events of an inotify instance, those of one file in a watched folder.
     private struct WatchedName {
-        /// The number that inotify gave to the watch of the folder.
+        /// The number by which inotify identifies the watch of the folder in its events.
         let folder: Int32
         /// The name of the file in the folder.
         let name: [UInt8]

@@ -9,9 +9,10 @@ public import TrackingCore
 public final class Mailbox<Event: Sendable>: Sendable {
     /// An event in the mailbox. Its receipt, if there is one, wakes a task that waits until the event is handled.
     public struct Envelope: Sendable {
-        /// The event that was posted to the mailbox.
+        /// The event that a task posted to the mailbox.
         public let event: Event
-        /// The receipt that the reader resumes once it has handled the event; `nil` if no task waits for that.
+        /// The receipt that the mailbox's reader resumes once it has handled the event, to wake the task that posted
+        /// it; `nil` if no task waits for that.
         public let receipt: Receipt?
 
         @inlinable
@@ -154,7 +155,7 @@ public final class Receipt: Sendable {
 
     private let state = Mutex(State.open)
 
-    /// Creates a receipt for an event that is not handled yet.
+    /// Creates a receipt of an event. The mailbox's reader has not handled the event yet.
     public init() {}
 
     /// Resumes the task that waits for the receipt, or lets a later wait return at once. Only the first call has an
@@ -219,10 +220,10 @@ public struct Inbox<Event: Sendable>: ~Copyable {
 public struct Alarm: Sendable {
     private var armed: MonotonicTime?
 
-    /// Creates an alarm in which no deadline is set yet.
+    /// Creates an alarm, the schedule of a decider's next deadline. No deadline is set yet.
     public init() {}
 
-    /// Sets the decider's next deadline.
+    /// Sets the next deadline of the decider, the state machine whose calls the alarm schedules.
     ///
     /// - Returns: The deadline until which a new task must sleep; `nil` if there is no deadline, or a task that sleeps
     ///   already wakes early enough.

@@ -10,7 +10,7 @@ package final class WakeSignal: Sendable {
 
     private let state = Mutex(State())
 
-    /// Creates a signal without waiting tasks.
+    /// Creates a signal on which no task waits yet.
     package init() {}
 
     /// Makes every waiting task evaluate its condition again. Call this method after each change of the condition.

@@ -5,8 +5,8 @@ package import TrackingCore
 package struct WarningLimit<Kind: Hashable & Sendable>: Sendable {
     /// The decision whether a warning is logged.
     package enum Verdict: Hashable, Sendable {
-        /// Log the warning. `suppressed` is the number of warnings of its kind before it that were not logged; log this
-        /// number too.
+        /// Log the warning, together with the number `suppressed` of the warnings of its kind that were not logged
+        /// before it.
         case say(suppressed: Int)
         /// Do not log the warning. It is counted as suppressed.
         case keepQuiet
@@ -41,8 +41,8 @@ package struct WarningLimit<Kind: Hashable & Sendable>: Sendable {
         return .say(suppressed: suppressed)
     }
 
-    /// Returns the number of warnings of all kinds that were suppressed and not reported yet, and resets this number.
-    /// Call this method at the end of the program.
+    /// Returns the number of warnings of all kinds that were not logged, and whose number was not logged with a later
+    /// warning. Resets this number to 0. Call this method at the end of the program.
     package mutating func takeSuppressed() -> Int {
         let suppressed = self.tallies.values.reduce(0) { $0 + $1.suppressed }
         for kind in self.tallies.keys { self.tallies[kind]?.suppressed = 0 }

@@ -9,7 +9,8 @@ enum ScannedValue: Hashable {
     var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
     var bytes: [UInt8]? { if case .bytes(let value) = self { value } else { nil } }
     var text: String? { self.bytes.flatMap { String(validating: $0, as: UTF8.self) } }
-    /// The value as a number; `nil` for NULL, texts and blobs. SQLite stores a number without a fraction as an integer.
+    /// The value of a row's column as a number; `nil` for NULL, texts and blobs. SQLite stores a number without a
+    /// fraction as an integer.
     var number: Double? {
         switch self {
         case .number(let value): value

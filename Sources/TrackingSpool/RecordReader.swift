@@ -9,7 +9,7 @@ struct RecordReader {
     private let maximumCount: Int
     private let maximumBytes: Int
     private var records = SpoolRecords()
-    /// The number (`seq`) of the last record that was read; 0 before the first one.
+    /// The number (`seq`) of the record that this read returned last; 0 before the first one.
     private(set) var last: UInt64 = 0
     /// The number (`seq`) of the first record that did not fit into the limits of the read; `nil` for none.
     private(set) var excess: UInt64?

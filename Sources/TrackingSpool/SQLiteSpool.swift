@@ -12,8 +12,8 @@ public final class SQLiteSpool: SpoolStorage {
     public enum Durability: Hashable, Sendable {
         /// A record survives a power cut once its append has returned.
         case full
-        /// A power cut may destroy the records that were appended last. The end of the program, even a crash, destroys
-        /// none.
+        /// A power cut may destroy the records that were appended last. A crash or an orderly end of the program
+        /// destroys none.
         case normal
     }
 
@@ -270,7 +270,7 @@ extension SQLiteSpool {
         if isIdle { self.thread.async { self.work() } }
     }
 
-    /// Runs waiting jobs on the log's thread until there are none.
+    /// Performs the waiting jobs (requests to the log) on the log's thread, and returns when no job waits.
     private func work() {
         while true {
             let jobs = self.waiting.withLock { $0.takeNext() }

@@ -12,8 +12,8 @@ struct SpoolBook {
         let sum: RecordChecksum
         var stored = SeqSet()
         var last: UInt64 = 0
-        /// The number from which on this stream's records count. All records with lower numbers were removed from the
-        /// log, but their rows may still be in the file.
+        /// The lowest record number of the stream that may still be in the log. All records with lower numbers were
+        /// removed, but their rows may still be in the file.
         var floor: UInt64 = 1
         /// The number of rows of removed records below ``floor`` that are not deleted yet.
         var unswept = 0
@@ -45,7 +45,7 @@ struct SpoolBook {
     var nextPlace: Int64 = 1
     /// The number that names the next new stream in the rows of the log's tables.
     var nextStream: Int64 = 1
-    /// The version number that the next stored value of the publisher gets.
+    /// The version number that the log gives to the next named value that the publisher stores.
     var nextVersion: Int64 = 1
     /// The number of stored marks of each trackable whose marks were counted. They are counted when the trackable gets
     /// a new mark. A mark is computed from an ingested record, so that a repetition of the record is recognized.
@@ -164,7 +164,8 @@ struct SpoolBook {
         self.unswept -= swept
     }
 
-    /// Hides a stream from callers, as if it were removed. Rows of its removed records are still in the file.
+    /// Hides a stream from the log's callers, as if it were removed. Rows of its removed records may still be in the
+    /// file.
     mutating func letGo(_ id: StreamID) {
         guard let place = self.places[id] else { return }
         self.streams[place].isForgotten = true
@@ -213,7 +214,8 @@ struct SpoolBook {
         return sum.value
     }
 
-    /// The streams of each trackable that callers can see, for the publisher that opens the log.
+    /// The streams of each trackable that are not hidden, with the numbers of their records. The publisher gets them
+    /// when it opens the log.
     var trackables: [TrackableID: SpoolContents.Trackable] {
         var trackables: [TrackableID: SpoolContents.Trackable] = [:]
         for stream in self.streams where !stream.isForgotten {

@@ -4,7 +4,7 @@ import TrackingSQLite
 
 /// The erasure of records for good: no byte of an erased record remains in the log's file or in its write-ahead log.
 extension SpoolFile {
-    /// The maximum number of unused pages of the file that are overwritten by one temporary row.
+    /// The maximum number of unused pages of the log's file that one temporary row overwrites after an erasure.
     private static let pagesAtOnce = 50_000
 
     /// Makes SQLite overwrite the content of all rows that are deleted from the log's file from now on, so that it

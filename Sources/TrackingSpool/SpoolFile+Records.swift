@@ -264,8 +264,8 @@ extension SpoolFile {
         return (rows[..<cut.rows], cut.place)
     }
 
-    /// Returns `true` if the log's limits require that the next record with a known age is dropped. Records of unknown
-    /// age before it are skipped.
+    /// Returns `true` if the log's limits require that the next record whose age is known is dropped. Records before it
+    /// whose age is unknown are skipped.
     private func nextGoes(_ rows: DirectStatement, _ trimming: inout SpoolTrimming) throws -> Bool {
         while try rows.step() {
             let floor = self.book.stream(number: rows.integer(1))?.floor ?? 0

@@ -72,7 +72,7 @@ extension AssetPublisher {
         }
     }
 
-    /// Reads fixes until the sources end, and then asks the publisher to send the last fixes and stop.
+    /// Passes fixes to the publisher until the sources end. Then has the publisher send everything recorded and stop.
     ///
     /// - Returns: The error of a recording that cannot be read; `nil` after an end or a cancellation.
     private func read(with reader: SourceReader<Transport>) async -> TrackingError? {

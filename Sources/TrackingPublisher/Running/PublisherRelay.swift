@@ -4,8 +4,8 @@ package import TrackingRuntime
 /// The link from the sources of fixes to the publisher that runs now. While no publisher runs, fixes and other values
 /// wait for the next publisher.
 package final class PublisherRelay<Publisher: Sendable>: Sendable {
-    /// The type of a function that passes a value, such as a fix, to a publisher without waiting. The receipt is
-    /// resumed when the next value may be delivered.
+    /// The type of a function that gives a value, such as a fix, to a publisher and returns at once. The publisher
+    /// resumes the receipt when the next value may be delivered.
     package typealias Delivery = @Sendable (Publisher, Receipt) -> Void
 
     private enum State {

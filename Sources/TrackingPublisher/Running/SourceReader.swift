@@ -9,8 +9,8 @@ import TrackingRuntime
 /// The reader continues when one publisher follows another. A recording then continues at its place, and no line of a
 /// pipe is lost.
 package struct SourceReader<Transport: MessageTransport>: Sendable {
-    /// The link that passes fixes to the running publisher. Connect a publisher to it before ``run()``; the first fix
-    /// waits until a publisher is connected.
+    /// The link that passes fixes to the running publisher. While no publisher is connected to it, the reader waits
+    /// with the next fix.
     package let relay: PublisherRelay<AssetPublisher<Transport>>
     private let sources: SourceRunner
     private let waitsForBroker: Bool
@@ -59,7 +59,7 @@ package struct SourceReader<Transport: MessageTransport>: Sendable {
         }
     }
 
-    /// Sets the resolution that all sources of fixes should have from now on.
+    /// Passes the resolution that the trackables need from now on to all sources of fixes.
     package func use(_ resolution: Resolution) async { await self.sources.use(resolution) }
 
     /// Reads the sources and passes their fixes to the publisher, until all sources have ended or the task is

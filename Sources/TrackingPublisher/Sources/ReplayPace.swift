@@ -8,7 +8,7 @@ public enum ReplayPace: Hashable, Sendable {
     /// As fast as the caller accepts the fixes. Every fix is delivered, whatever the resolution.
     case maximum
 
-    /// The pace of the recording itself: one times the recorded speed.
+    /// The pace that replays a recording as fast as it was recorded (factor 1).
     public static let recorded = ReplayPace.times(1)
 
     /// Parses the text of a pace.

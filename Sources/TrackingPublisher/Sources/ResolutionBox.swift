@@ -2,8 +2,8 @@ import Synchronization
 import TrackingCore
 import TrackingRuntime
 
-/// Stores the resolution that ``LocationSource/use(_:)`` sets for one source, for the source's current run or a later
-/// one.
+/// Stores the resolution that a source of fixes should have. ``LocationSource/use(_:)`` sets it, and the source's
+/// current run, or a later one, reads it.
 final class ResolutionBox: Sendable {
     private struct State {
         var resolution: Resolution?
@@ -15,7 +15,8 @@ final class ResolutionBox: Sendable {
     /// The resolution that is wanted now; `nil` until ``set(_:)`` is called.
     var current: Resolution? { self.state.withLock { $0.resolution } }
 
-    /// Stores the resolution that the source should have from now on, and wakes the task that reads the receiver.
+    /// Stores the resolution that the source should have from now on. Wakes the task of the source's current run, if
+    /// there is one.
     func set(_ resolution: Resolution) {
         let waiter = self.state.withLock { state in
             state.resolution = resolution

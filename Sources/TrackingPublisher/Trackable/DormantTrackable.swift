@@ -1,7 +1,7 @@
 import TrackingCore
 
-/// The stored state of a trackable that is not tracked: its records in the log, and the unacknowledged end of its last
-/// trip.
+/// The stored state of a trackable that is not tracked: its records in the log, its named values, and the end of its
+/// last trip until the broker acknowledges it.
 struct DormantTrackable: Sendable {
     typealias Output = TrackableStateMachine.Output
 
@@ -86,9 +86,10 @@ struct DormantTrackable: Sendable {
         return stored.map { .log(.remove($0.id, $0.stored)) }
     }
 
-    /// Records the answer to a command that stopped the tracking, as an event at the end of the trackable's stream.
+    /// Records the caller's answer to a command that stopped the tracking, as an event at the end of the trackable's
+    /// stream.
     ///
-    /// With a connection, the event is also published at once.
+    /// While the publisher is announced on a connection, the event is also published at once.
     mutating func recordAnswer(
         _ detail: [String: JSONValue], of id: TrackableID, isAnnounced: Bool, at time: UnixTime
     ) -> [Output] {

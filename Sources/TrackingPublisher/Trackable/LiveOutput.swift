@@ -6,8 +6,8 @@ struct LiveOutput: Sendable {
     var lane: LiveLane
     /// The queue of updates with positions as the receiver measured them; `nil` if they are not published.
     private(set) var raw: LiveLane?
-    /// `true` if the waiting position may be published although sending is deferred, because the deferral of this
-    /// position is over.
+    /// `true` if the waiting position may be published although sending is delayed, because it was released from the
+    /// delay.
     var owesUpdate = false
     private let rawStream: StreamID
     private var lastRawSeq: UInt64 = 0
@@ -33,7 +33,8 @@ struct LiveOutput: Sendable {
     /// `true` while no update is in flight (published and not acknowledged) and no position waits to be published.
     var isIdle: Bool { self.lane.isIdle && self.raw?.isIdle ?? true }
 
-    /// Applies the trackable's changed filter rule and maximum silence to the selection of the positions to publish.
+    /// Passes the trackable's changed filter rule and maximum silence to the update filters, which select the positions
+    /// to publish.
     mutating func trackableChanged(_ trackable: Trackable) {
         self.changeFilters { filter in
             filter.rule = trackable.filter
@@ -49,10 +50,11 @@ struct LiveOutput: Sendable {
         self.changeFilters { $0.shortestSilence = shortest }
     }
 
-    /// Uses another resolution in force to select the positions to publish.
+    /// Sets the resolution in force, by which the update filters select the positions to publish.
     mutating func use(_ resolution: Resolution) { self.changeFilters { $0.resolution = resolution } }
 
-    /// Uses another interval of the trackable's own resolution, from which the default maximum silence is derived.
+    /// Sets the interval of the trackable's own resolution, the one without subscribers' requests. The default maximum
+    /// silence is derived from it.
     mutating func use(ownInterval: Duration) {
         guard ownInterval != self.lane.filter.ownInterval else { return }
         self.changeFilters { $0.ownInterval = ownInterval }
@@ -88,10 +90,12 @@ struct LiveOutput: Sendable {
     /// Returns the raw update to publish now; `nil` if there is none.
     mutating func nextRaw(now: MonotonicTime) -> LocationUpdate? { self.raw?.next(now: now) }
 
-    /// Handles the broker's answer to the raw update. The next raw update may be published, even after a rejection.
+    /// Handles the broker's answer to the raw update in flight. The next raw update may then be published, even after a
+    /// rejection.
     mutating func rawAnswered() { self.raw?.acknowledged() }
 
-    /// Replaces each position that is remembered for publishing by the result of `shown`; `nil` removes the position.
+    /// Applies the privacy zones to every position that is remembered for publishing: replaces it by the result of
+    /// `shown`, or removes it if that is `nil`.
     ///
     /// - Returns: The effects on the filtered (`lane`) and on the raw updates: if the update in flight or the last
     ///   published update contained a replaced or removed position.
@@ -103,19 +107,22 @@ struct LiveOutput: Sendable {
     /// the old stream. Raw positions remain.
     mutating func beginStream() { self.lane = LiveLane(filter: self.lane.filter) }
 
-    /// Makes sure that no position up to and including `watermark` is published again; `nil` applies to every position.
+    /// Discards the remembered positions up to and including `watermark`, so that they are not published again; `nil`
+    /// discards all of them.
     mutating func forget(through watermark: Location?) {
         self.lane.forget(through: watermark)
         self.raw?.forget(through: watermark)
     }
 
-    /// Handles that no more fixes will come: the newest fix waits to be published, whatever the filter decided.
+    /// Handles that the publisher stops and gets no more fixes: the newest fix waits to be published, even if the
+    /// update filter skipped it.
     mutating func finish(wallClock: UnixTime?) {
         self.lane.finish(wallClock: wallClock)
         self.raw?.finish(wallClock: wallClock)
     }
 
-    /// Handles that the connection was lost. An update without an answer counts as not published.
+    /// Handles that the connection was lost. A position whose update the broker has not answered waits to be published
+    /// again.
     mutating func connectionLost() {
         self.lane.failed()
         self.raw?.failed()

@@ -3,10 +3,11 @@ import TrackingCore
 /// Detects a low battery for one trackable. The state of the detection is stored in the log, so that it survives a
 /// restart.
 struct LowBatteryReport: Sendable {
-    /// Detects that the charge fell below the threshold; `nil` if no low battery is reported.
+    /// Detects that the battery's charge fell below the threshold; `nil` if low batteries are not reported for this
+    /// trackable.
     private var detector: LowBatteryDetector?
-    /// The state of detection for the log; `nil` if there is none. With it, a restart does not report a low battery
-    /// again.
+    /// The encoded state of the low-battery detection, as the log stores it; `nil` if there is none. With it, a restart
+    /// does not report the same low battery again.
     private(set) var stored: [UInt8]?
 
     /// Makes a detection that continues from a state that an earlier run stored in the log.
@@ -18,7 +19,8 @@ struct LowBatteryReport: Sendable {
         if let stored { self.detector?.restore(stored) }
     }
 
-    /// Uses the threshold of the changed trackable. Another threshold begins a new detection.
+    /// Uses the low-battery threshold of the changed trackable, or else the device's. If the threshold differs from the
+    /// present one, a low battery can be reported again.
     mutating func use(_ trackable: Trackable, default standard: LowBatteryDetector?) {
         let next = Self.detector(of: trackable, default: standard)
         if next?.threshold != self.detector?.threshold { self.detector = next }

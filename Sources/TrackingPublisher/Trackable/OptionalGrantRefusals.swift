@@ -6,7 +6,7 @@ import TrackingCore
 struct OptionalGrantRefusals: Hashable, Sendable {
     /// An optional permission at the broker. Without it, the trackable is published nevertheless.
     enum Grant: Hashable, Sendable {
-        /// The permission to subscribe to the trackable's command topic.
+        /// The permission to subscribe to the topic on which the trackable gets commands.
         case commands
         /// The permission to publish the trackable's resolution in force.
         case resolution

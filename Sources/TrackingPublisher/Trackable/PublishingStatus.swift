@@ -17,7 +17,8 @@ struct PublishingStatus: Sendable {
         case failed(TrackingError)
     }
 
-    /// The proofs on this connection that the trackable's announcement and an update reached the broker.
+    /// Two proofs that the broker handles this trackable's messages on this connection: it delivered the publisher's
+    /// own presence message, and it acknowledged an update.
     struct Confirmation: Hashable, Sendable {
         /// `true` after the broker delivered this publisher's own presence message to it.
         var isPresenceReceived = false
@@ -31,14 +32,15 @@ struct PublishingStatus: Sendable {
         var error: TrackingError
         /// The moment of the next attempt to publish the rejected trackable.
         var retryAt: MonotonicTime
-        /// The growing waits for rejections after this one. The status uses them when the next attempt begins.
+        /// The growing waits for the case that the next attempt is rejected too. The status uses them once that attempt
+        /// begins.
         var backoff: Backoff
-        /// The proofs that arrived since the rejection, if the trackable was announced on this connection; otherwise
-        /// `nil`.
+        /// The proofs that arrived since the rejection, if the trackable was announced on this connection before;
+        /// otherwise `nil`. The next attempt continues with them.
         var confirmation: Confirmation?
     }
 
-    /// The trackable's state that the caller received last.
+    /// A state of the trackable as it was delivered to the caller, with the code of its reason.
     struct Report: Hashable, Sendable {
         var state = PublisherState.offline
         var reason: TrackingError.Code?
@@ -50,8 +52,8 @@ struct PublishingStatus: Sendable {
     ///
     /// The presence message contains it. The publisher with the latest claim owns the trackable.
     var since: UnixTime?
-    /// The waits after rejections of the trackable. They begin with the shortest wait again after the broker acknowledged
-    /// an update.
+    /// The growing waits after rejections of the trackable by the broker. After the broker acknowledged an update, the
+    /// next rejection begins with the shortest wait again.
     private var backoff = Backoff(first: .seconds(1), maximum: .seconds(900))
     /// The trackable's state that was delivered last to the caller, with the code of its reason.
     var reported = Report()
@@ -138,7 +140,8 @@ struct PublishingStatus: Sendable {
     /// Handles that the broker delivered this publisher's own presence message on this connection.
     mutating func presenceReceived() { self.confirm { $0.isPresenceReceived = true } }
 
-    /// Handles that the broker acknowledged an update. Without live positions, an acknowledged batch counts as well.
+    /// Handles that the broker acknowledged an update of the trackable, or, without live positions, a batch of its
+    /// records. The trackable can then be reported as online.
     ///
     /// - Parameter endsBackoff: `true` if the next rejection begins with the shortest wait again.
     mutating func updateAcknowledged(endsBackoff: Bool) {
@@ -176,7 +179,8 @@ struct PublishingStatus: Sendable {
             Rejection(error: error, retryAt: retryAt, backoff: backoff, confirmation: confirmation))
     }
 
-    /// Ends a rejection, so that the trackable can be published again.
+    /// Ends the rejection of the trackable, because the next attempt to publish it begins. Its standing is again the
+    /// one before the rejection.
     ///
     /// - Returns: `false` if the trackable was not rejected.
     mutating func retry() -> Bool {

@@ -5,11 +5,11 @@ import TrackingCore
 struct RemoteSource: Sendable {
     typealias Output = TrackableStateMachine.Output
 
-    /// The times of the newest records of the trackable that were published, one for each kind of record.
+    /// The time of the newest published record of the trackable, for each kind of record (point, event, trip).
     var watermarks: PublishedWatermarks
     /// The queue of ingested records, with the senders that still wait for an answer.
     private(set) var intake = IntakeQueue()
-    /// The moment until which the trackable remains tracked if the source provides no further records.
+    /// The time until which the trackable remains tracked if the other system sends no further records.
     var leaseEnd: MonotonicTime
 
     /// The time after which the publisher checks again if all records of a trackable are safe, so that tracking can
@@ -18,7 +18,7 @@ struct RemoteSource: Sendable {
     /// It is also the shortest time between two attempts to send the records of trackables that are not tracked.
     static let drainPause = Duration.seconds(60)
 
-    /// Makes a remote source that has not provided any record yet.
+    /// Makes the state of a trackable whose records another system supplies from now on. No batch has arrived yet.
     init(watermarks: PublishedWatermarks, leaseEnd: MonotonicTime) {
         self.watermarks = watermarks
         self.leaseEnd = leaseEnd
@@ -85,7 +85,8 @@ struct RemoteSource: Sendable {
         return Self.answers(to: receipts) + self.lookUp()
     }
 
-    /// Handles that ingested records were acknowledged. Returns the answers to the senders that waited for them.
+    /// Handles that ingested records became safe, that is, their required acknowledgement has arrived. Returns the
+    /// answers to the senders whose batches are now safe as a whole.
     mutating func areSafe(_ seqs: SeqSet, of stream: StreamID) -> [Output] {
         Self.answers(to: self.intake.areSafe(seqs, of: stream))
     }

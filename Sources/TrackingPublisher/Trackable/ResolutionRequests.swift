@@ -29,7 +29,8 @@ struct ResolutionRequests: Sendable {
     /// Marks a client's request as received again on this connection, or as withdrawn.
     mutating func confirm(_ client: ClientID) { self.unconfirmed.remove(client) }
 
-    /// Returns the clients whose requests were not received again on this connection, and expects them no longer.
+    /// Returns the clients whose requests were not received again on this connection. Their requests are then no longer
+    /// expected.
     mutating func takeUnconfirmed() -> Set<ClientID> {
         self.confirmationDeadline = nil
         defer { self.unconfirmed = [] }

@@ -2,9 +2,10 @@ import TrackingCore
 
 /// The named values that the device's log stores for one trackable, beside its records.
 struct StoredValues: Hashable, Sendable {
-    /// The prefixes of the names under which the log stores these values. The trackable's id follows the prefix.
+    /// The prefixes of the names under which the log stores one trackable's values. A name consists of the prefix and
+    /// the trackable's id.
     enum Key: String, CaseIterable {
-        /// The prefix for the state of the trackable's trip that has not ended.
+        /// The prefix for the state of the trackable's present trip, the one that has not ended.
         case trip = "trip/"
         /// The prefix for the state of the trackable's low-battery detection.
         case lowBattery = "battery/"
@@ -15,7 +16,7 @@ struct StoredValues: Hashable, Sendable {
         /// tracked.
         case departure = "departed/"
 
-        /// Returns the name under which the log stores this value of a trackable.
+        /// Returns the name under which the log stores this value of a trackable: the prefix with the trackable's id.
         func of(_ id: TrackableID) -> String { self.rawValue + id.topicLevel }
 
         /// Returns the output that stores this value of a trackable in the log; `nil` deletes the value.
@@ -28,7 +29,8 @@ struct StoredValues: Hashable, Sendable {
     var trip: [UInt8]?
     /// The encoded state of the low-battery detection for the trackable; `nil` if there is none.
     var lowBattery: [UInt8]?
-    /// The encoded times of the newest published records, if another system supplies the records.
+    /// The encoded times of the trackable's newest published records; `nil` if no other system has supplied its
+    /// records.
     var watermarks: [UInt8]?
 }
 

@@ -9,10 +9,10 @@ struct TrackableBacklog: Sendable {
     private(set) var stream: StreamID
     /// The last number that was assigned to a record of the current stream.
     private(set) var lastSeq: UInt64
-    /// The highest number up to which records are written to the log, or failed to be written. Later records are not
-    /// published yet.
+    /// The highest number of the current stream up to which records are written to the log, or failed to be written.
+    /// Later records are not published yet.
     private(set) var written: UInt64
-    /// The state machine that sends the pending records to recorders in batches, on the recording lane.
+    /// The state machine that sends the trackable's pending records to recorders, in batches.
     var spool: SpoolStateMachine
     /// The records that the broker acknowledged as live positions before it delivered this publisher's own presence
     /// message.
@@ -33,13 +33,15 @@ struct TrackableBacklog: Sendable {
             seed: random.next(), now: context.now)
     }
 
-    /// `true` if every numbered record is written to the log, or failed to be written.
+    /// `true` if no record of the current stream is still being written: each one is in the log, or failed to be
+    /// written.
     var isWritten: Bool { self.written == self.lastSeq }
 
     /// The name (stream and number) that the next new record gets.
     var nextName: RecordName { RecordName(stream: self.stream, seq: self.lastSeq + 1) }
 
-    /// The number of records that are not safe yet. All records still being written together count as one.
+    /// The number of records whose required acknowledgement has not arrived. All records that are still being written
+    /// to the log count as one.
     var unsafeCount: Int { self.spool.queued + (self.isWritten ? 0 : 1) }
 
     /// `true` while a batch of records is on its way to the broker, or records wait for a batch.
@@ -52,8 +54,8 @@ struct TrackableBacklog: Sendable {
         return contents
     }
 
-    /// Returns `true` if the record with this stream and number may be published: it is in the log, failed to be
-    /// written, or is of an earlier stream.
+    /// Returns `true` if an event or trip with this record name may be published: its record is in the log, failed to
+    /// be written, or is of a stream before the current one.
     func mayPublish(_ stream: StreamID, _ seq: UInt64) -> Bool { seq <= self.written || stream != self.stream }
 
     /// Assigns the next number of the current stream to a new record, and returns the number.
@@ -94,7 +96,8 @@ struct TrackableBacklog: Sendable {
 }
 
 extension SpoolContents.Trackable {
-    /// Adds records that were written to the log. If their stream is unknown, it becomes the current one.
+    /// Adds the numbers of records that were written to the log. If the trackable has no such stream yet, the stream is
+    /// added and becomes the current one, to which new records are appended.
     mutating func appended(_ seqs: SeqSet, to stream: StreamID) {
         if !self.streams.contains(where: { $0.id == stream }) { self.begin(stream) }
         self.change(stream) { held in

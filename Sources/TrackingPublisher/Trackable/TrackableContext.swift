@@ -2,13 +2,14 @@ import TrackingCore
 
 /// The publisher's state at one moment, as far as the decisions about one trackable depend on it.
 struct TrackableContext: Sendable {
-    /// The moment of the decisions. Its wall-clock time is corrected with the best time that is known.
+    /// The time at which the publisher handles the present event. Its wall-clock time is replaced by the best known
+    /// time if the device's clock is not set.
     let moment: Moment
     /// The state of the publisher's session at the broker: its connection, announcement and liveness.
     let session: SessionStateMachine
     /// The reason why the broker rejects this device as a whole; `nil` while it does not.
     let connectionRejection: TrackingError?
-    /// `true` while sending is deferred, so that positions and records wait.
+    /// `true` while positions and records wait until the device has moved far enough (sending is deferred).
     let isHolding: Bool
     /// `true` while a caller that requested a new fix waits for it.
     let isFixRequested: Bool
@@ -22,7 +23,7 @@ struct TrackableContext: Sendable {
 
     /// The publisher's configuration.
     var configuration: PublisherConfiguration { _read { yield self.configurationBox.wrappedValue } }
-    /// The time on the monotonic clock at the moment of the decisions.
+    /// The time on the monotonic clock at which the publisher handles the present event.
     var now: MonotonicTime { self.moment.now }
     /// `true` while the publisher is announced on a connection.
     var isAnnounced: Bool { self.session.isAnnounced }
@@ -51,7 +52,8 @@ struct TrackableContext: Sendable {
         return capture.zones.hidden(event)
     }
 
-    /// Returns an earlier position as the configured privacy zones allow it to be published; `nil` if they hide it.
+    /// Returns a position that was captured earlier as the privacy zones that are configured now allow it to be
+    /// published; `nil` if they hide it.
     func shown(_ location: Location) -> Location? { self.configuration.shown(location) }
 
     /// Returns a place, such as a destination; `nil` if the configured privacy zones hide it.

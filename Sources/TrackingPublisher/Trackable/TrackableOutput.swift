@@ -1,7 +1,7 @@
 import TrackingCore
 
 extension TrackableStateMachine {
-    /// The kind of a published message, by which the broker's answer to it is handled.
+    /// The kind of a message that was published for the trackable. The kind decides how the broker's answer is handled.
     enum Publication: Hashable, Sendable {
         case update
         case raw
@@ -16,7 +16,7 @@ extension TrackableStateMachine {
 
     /// A decision about one trackable, for the publisher to carry out.
     enum Output: Hashable, Sendable {
-        /// Publish a message on this topic. The publication is the kind of the message, by which the broker's answer is
+        /// Publish these bytes as a message on this topic. The kind of the message decides how the broker's answer is
         /// handled.
         case publish(Topic, [UInt8], Publication)
         /// Clear a topic's retained message. Without a connection, this is done on the next one.
@@ -24,29 +24,31 @@ extension TrackableStateMachine {
         /// Clear the publisher's presence of the trackable. The resolution is cleared too, unless other publishers are
         /// announced.
         case withdraw
-        /// Publish the presence on the trackable again within a second, for example because a subscriber arrived.
+        /// Publish this publisher's presence message on the trackable again within a second, for example because a
+        /// subscriber arrived.
         case announceSoon
-        /// Cancel the planned repetition of the publisher's presence message on the trackable.
+        /// Cancel the scheduled repetition of this publisher's presence message on the trackable.
         case cancelAnnouncement
         /// Subscribe to the trackable's topics again. Their retained messages arrive before the trackable is announced.
         case subscribe
         /// Subscribe to the topic on which the trackable gets commands.
         case subscribeToCommands
-        /// Ignore the broker's later answers to messages of this kind that were already published for the trackable.
+        /// Ignore the answers that the broker has not yet given to this trackable's published messages of this kind.
         case ignoreAnswers(Publication)
         /// Pass a request to the device's log.
         case log(PublisherStateMachine.LogAction)
-        /// Have the publisher perform this action, such as to answer a request or to deliver a changed state.
+        /// Have the publisher's caller perform this action, such as to deliver an answer or a changed state.
         case action(PublisherStateMachine.Action)
-        /// Compute the resolution for the receiver again, from all trackables.
+        /// Compute the resolution for the source of fixes again, from all tracked trackables, and pass it to the source
+        /// if it changed.
         case updateSensorResolution
         /// End the deferral of sending: send all positions and records of the device that wait because of it.
         case release
-        /// Count for callers that wait for sending: the broker acknowledged a position (`nil`), or a batch with this
-        /// number of records.
+        /// Count in the callers' requests to send records that the broker acknowledged a position (`nil`), or a batch
+        /// with this number of records.
         case acknowledged(batch: Int?)
-        /// Count for callers that wait for sending: these records became safe, because the required acknowledgement has
-        /// arrived.
+        /// Count in the callers' requests to send records that these records became safe: their required
+        /// acknowledgement has arrived.
         case safe(StreamID, SeqSet)
         /// Stop tracking the trackable: the other system supplied no more records for some time, and all its records
         /// are safe.

@@ -6,13 +6,15 @@ struct TrackableResolution: Sendable {
     private(set) var funnel: ResolutionStateMachine
     /// The resolution in force. It changes at most once a second.
     private(set) var damper: ResolutionDamper
-    /// Decides whether the trackable is near its destination.
+    /// Decides whether the trackable is near its destination, by its positions and the proximity threshold.
     var proximity: ProximityStateMachine
-    /// Decides which remaining way to the destination is published.
+    /// Decides which remaining way to the destination (distance and time to arrival) the published resolution contains.
     private var approach = ApproachStateMachine()
-    /// The time at which a waiting change takes effect or may be published; `nil` if no change waits.
+    /// The next time at which a waiting change of the resolution takes effect or may be published; `nil` if no change
+    /// waits.
     private(set) var deadline: MonotonicTime?
-    /// The resolution that was published last on this connection; `nil` if it must be published again.
+    /// The resolution in force that was published last on this connection; `nil` if none was, or if it must be
+    /// published again although it has not changed.
     private var published: ResolutionInForce?
     /// The resolution, with its reasons, that was delivered last to the caller; `nil` before the first delivery.
     private var delivered: ResolutionInForce?
@@ -25,7 +27,7 @@ struct TrackableResolution: Sendable {
     /// published; the latest of them is published after an acknowledgement.
     static let maximumUnacknowledged = 32
 
-    /// Makes the resolution of a trackable, which was not published yet.
+    /// Makes the resolution of a trackable whose tracking begins. No resolution was published or delivered yet.
     ///
     /// - Parameter battery: The charge of the battery in percent; `nil` is unknown.
     init(
@@ -41,9 +43,9 @@ struct TrackableResolution: Sendable {
             destination: trackable.destination, threshold: trackable.constraints?.proximityThreshold)
     }
 
-    /// Uses the changed destination and threshold of the trackable.
+    /// Uses the destination and the proximity threshold of the changed trackable.
     ///
-    /// - Returns: The resulting changes of nearness.
+    /// - Returns: The changes of the condition that the trackable is near its destination; empty for none.
     mutating func trackableChanged(_ trackable: Trackable) -> [ConditionChange] {
         let near = [
             self.proximity.destinationChanged(trackable.destination),
@@ -52,7 +54,8 @@ struct TrackableResolution: Sendable {
         return near.compactMap { $0 }.map { .nearChanged($0) }
     }
 
-    /// Updates the way to the destination after a position was published or the destination changed.
+    /// Computes the remaining way to the destination for the published resolution. Called after a position was
+    /// published or the destination changed.
     ///
     /// - Parameters:
     ///   - destination: The destination as it may be published; `nil` for none.
@@ -76,7 +79,8 @@ struct TrackableResolution: Sendable {
             filter: trackable.filter, maximumSilence: maximumSilence, approach: self.approach.current)
     }
 
-    /// Handles that the trackable failed: no change is awaited any more.
+    /// Handles that the trackable failed: waiting changes of its resolution are not published any more, and
+    /// ``deadline`` is `nil`.
     mutating func failed() { self.deadline = nil }
 
     /// Applies changes of conditions, such as requests or the battery, as one change.
@@ -87,10 +91,12 @@ struct TrackableResolution: Sendable {
         return self.damper.decided(self.funnel.current, now: now)
     }
 
-    /// Puts a waiting change into force at the end of its wait. Returns the new resolution in force, or `nil`.
+    /// Puts the latest decided resolution into force, once the wait after the previous change of the resolution in
+    /// force is over. Returns the new resolution in force; `nil` if it does not change.
     mutating func pauseEnded(now: MonotonicTime) -> Resolution? { self.damper.timerFired(now: now) }
 
-    /// Returns `true` if `inForce` is to be published now, and remembers it as published. Also sets ``deadline``.
+    /// Returns `true` if `inForce` is to be published now; it then counts as published. `false` if it was published
+    /// already, or if too many or too recent publishes precede it. Also sets ``deadline``.
     ///
     /// - Parameter isSending: `true` while the trackable may be published on this connection.
     mutating func publishes(_ inForce: ResolutionInForce, isSending: Bool, now: MonotonicTime) -> Bool {
@@ -110,17 +116,19 @@ struct TrackableResolution: Sendable {
         return true
     }
 
-    /// Returns `true` if `inForce` is to be delivered to the caller, and remembers it as delivered.
+    /// Returns `true` if the resolution in force differs from the one delivered last to the caller. `inForce` then
+    /// counts as delivered.
     mutating func delivers(_ inForce: ResolutionInForce) -> Bool {
         guard inForce != self.delivered else { return false }
         self.delivered = inForce
         return true
     }
 
-    /// Handles the broker's answer to a published resolution, which then counts as acknowledged.
+    /// Handles the broker's answer to a published resolution. Even a rejected one no longer counts as unacknowledged.
     mutating func answered() { self.unacknowledged = max(0, self.unacknowledged - 1) }
 
-    /// Makes sure that the resolution is published again, even if it has not changed.
+    /// Forgets the resolution that was published last, so that the resolution in force is published again even if it
+    /// has not changed.
     mutating func publishAgain() { self.published = nil }
 
     /// Handles that the connection was lost: the resolution is published again on the next connection.

@@ -4,7 +4,7 @@ import TrackingCore
 extension TrackableStateMachine {
     // MARK: - Fixes
 
-    /// Processes a fix: records it, and updates the trip, the live updates and the nearness to the destination.
+    /// Handles a fix: records it, and updates the trip, the live updates and the nearness to the destination.
     ///
     /// - Parameters:
     ///   - point: The fix to record; `nil` if it is not to be recorded.
@@ -43,7 +43,7 @@ extension TrackableStateMachine {
         return location
     }
 
-    /// Handles that the device's clock was set: earlier and later times are not compared, and an event is recorded.
+    /// Handles that the device's clock was set: times before and after are not compared, and an event is recorded.
     mutating func clockStepped(by step: Duration, _ context: TrackableContext) -> [Output] {
         self.trips.machine.clockStepped()
         self.live.clockStepped()
@@ -51,7 +51,8 @@ extension TrackableStateMachine {
         return self.recordEvent(.clockJump, ["seconds": .number(step.inSeconds)], context)
     }
 
-    /// Makes sure that no position up to and including `watermark` is published again; `nil` applies to every position.
+    /// Discards the remembered positions up to and including `watermark`, so that they are not published again; `nil`
+    /// discards all of them. The last ended trip is forgotten too.
     mutating func forgetPosition(through watermark: Location?) {
         self.live.forget(through: watermark)
         self.trips.forgetLast()
@@ -60,8 +61,8 @@ extension TrackableStateMachine {
 
     /// Handles that the trackable's retained position was cleared at the broker.
     ///
-    /// If another system supplies the records, the position is not published again. The device's own position is not
-    /// affected.
+    /// If another system supplies the records, the last published position and earlier ones are not published again. If
+    /// the records are the device's own, nothing changes.
     mutating func positionCleared() {
         guard self.feed.isRemote, let last = self.live.lane.last?.location else { return }
         self.forgetPosition(through: last)
@@ -84,7 +85,7 @@ extension TrackableStateMachine {
 
     // MARK: - Settings
 
-    /// Applies the caller's changes of the trackable: destination, constraints, limits and filter.
+    /// Puts the caller's changed settings of the trackable into effect: destination, constraints, limits and filter.
     mutating func change(_ trackable: Trackable, battery: Double?, _ context: TrackableContext) -> [Output] {
         self.trackable = trackable
         self.live.trackableChanged(trackable)
@@ -95,7 +96,7 @@ extension TrackableStateMachine {
         return self.reportLowBattery(battery, context) + self.reconsider(changes, context)
     }
 
-    /// Applies the caller's changes of the publisher's configuration to this trackable.
+    /// Puts the caller's changed configuration of the publisher into effect for this trackable.
     mutating func configure(
         from old: PublisherConfiguration, battery: Double?, _ context: TrackableContext
     ) -> [Output] {
@@ -145,7 +146,7 @@ extension TrackableStateMachine {
         ]
     }
 
-    /// Makes an event with the next record number and the best known time.
+    /// Makes an event, not recorded yet, with the next record number of the trackable and the best known time.
     private mutating func event(
         _ kind: TrackingEvent.Kind, _ detail: [String: TrackingEvent.DetailValue], _ context: TrackableContext
     ) -> TrackingEvent {
@@ -168,7 +169,7 @@ extension TrackableStateMachine {
             total: context.unsentEvents)
     }
 
-    /// Publishes the events that are in the log, as far as they may be published now.
+    /// Publishes the waiting events that are in the log; if sending is manual, only the requested ones and answers.
     mutating func publishEvents(_ context: TrackableContext) -> [Output] {
         // The event that made the trackable fail is published as well.
         guard !self.unsent.isEmpty, context.isAnnounced, context.isOn, self.status.isSending || self.failure != nil
@@ -195,7 +196,7 @@ extension TrackableStateMachine {
         }
     }
 
-    /// Records a changed trip in the log, stores its state, and delivers it to the caller.
+    /// Records the changed state of a trip in the log, stores it for a restart, and delivers it to the caller.
     ///
     /// If the trip began or ended, an event is recorded too.
     mutating func tripChanged(_ change: TripStateMachine.Change?, _ context: TrackableContext) -> [Output] {
@@ -236,7 +237,7 @@ extension TrackableStateMachine {
         return trip.map { [.publish(.trip(self.id), MessageCodec.encode($0), .other)] } ?? []
     }
 
-    /// Handles the trip's deadline: the trip ends, or its changed state is recorded, without a new fix.
+    /// Handles the deadline of the trip, which came without a new fix: the trip ends, or its changed state is recorded.
     mutating func tripTimerFired(_ context: TrackableContext) -> [Output] {
         let change = self.trips.machine.timerFired(at: context.moment, next: self.backlog.nextName)
         return self.failure == nil ? self.tripChanged(change, context) : []
@@ -256,7 +257,7 @@ extension TrackableStateMachine {
 
     // MARK: - Resolution
 
-    /// Applies changes of conditions, such as requests or the battery, to the resolution as one change.
+    /// Decides the resolution after these conditions changed (requests, battery, …), and publishes it if it differs.
     mutating func reconsider(_ changes: [ConditionChange], _ context: TrackableContext) -> [Output] {
         let next = self.resolution.changed(changes, now: context.now)
         self.live.use(ownInterval: self.resolution.funnel.own.desiredInterval)
@@ -271,8 +272,8 @@ extension TrackableStateMachine {
         return self.publishResolution(context)
     }
 
-    /// Publishes the resolution in force and delivers it to the caller, if it differs from the last one. Also updates
-    /// the receiver's resolution.
+    /// Publishes the resolution in force if it differs from the one published last, and delivers it to the caller if it
+    /// differs from the one delivered last. Also has the resolution for the source computed again.
     mutating func publishResolution(_ context: TrackableContext) -> [Output] {
         guard self.failure == nil else {
             self.resolution.failed()
@@ -301,14 +302,15 @@ extension TrackableStateMachine {
             maximumSilence: isRepeated ? self.live.lane.filter.effectiveMaximumSilence : .zero)
     }
 
-    /// Publishes the resolution in force again if the way to the destination changed with a published position.
+    /// Publishes the resolution again if the remaining way to the destination, which it contains, has changed.
     mutating func publishApproach(_ context: TrackableContext) -> [Output] {
         self.trackable.destination == nil ? [] : self.publishResolution(context)
     }
 
-    /// Handles the broker's answer to the use of an optional permission.
+    /// Handles the broker's answer to the use of an optional permission: receiving commands, or publishing the
+    /// resolution.
     ///
-    /// The first refusal of commands is logged. Commands and the published resolution are optional permissions.
+    /// A refused permission is tried again later. The first refusal of the commands is reported to the caller.
     mutating func grantAnswered(
         _ grant: OptionalGrantRefusals.Grant, _ refusal: TrackingError?, _ context: TrackableContext
     ) -> [Output] {
@@ -346,8 +348,8 @@ extension TrackableStateMachine {
         return self.reconsider([.subscriberLeft(subscriber)], context)
     }
 
-    /// Applies a subscriber's request to the resolution. If the subscriber is not present, its request waits until it
-    /// arrives.
+    /// Stores a subscriber's resolution request, and applies it to the resolution. If the subscriber is not present,
+    /// the request is applied when the subscriber arrives.
     ///
     /// - Parameter presence: The present publishers and subscribers.
     mutating func requested(

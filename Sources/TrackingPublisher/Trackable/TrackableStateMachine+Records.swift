@@ -4,7 +4,7 @@ import TrackingCore
 extension TrackableStateMachine {
     // MARK: - Log
 
-    /// Handles the log's result of an operation on this trackable's records.
+    /// Handles a report of the log about this trackable's records, such as that they were written, read or dropped.
     mutating func happened(_ event: PublisherStateMachine.LogEvent, _ context: TrackableContext) -> [Output] {
         switch event {
         case .appended(let stream, let seqs):
@@ -46,8 +46,8 @@ extension TrackableStateMachine {
         }
     }
 
-    /// Handles that the damaged log was opened again: continues with the records that it still contains, in its new
-    /// stream.
+    /// Handles that the log was damaged and was opened again. The trackable continues with the records that the log
+    /// still contains, and appends to the log's new stream.
     private mutating func reopened(_ contents: SpoolContents.Trackable, _ context: TrackableContext) -> [Output] {
         let anew = TrackableBacklog(contents, context, using: &self.random)
         self.backlog.spool = anew.spool
@@ -69,7 +69,8 @@ extension TrackableStateMachine {
         return [.log(.renumber(stream, seqs, from: first))]
     }
 
-    /// Handles that records were written to the log: they may now be sent to recorders.
+    /// Handles that records were written to the log: they may now be sent to recorders. New ingested ones are
+    /// published.
     private mutating func appended(
         _ seqs: SeqSet, of stream: StreamID, _ context: TrackableContext
     ) -> [Output] {
@@ -96,8 +97,8 @@ extension TrackableStateMachine {
 
     // MARK: - Recording lane
 
-    /// Applies `question` to the state machine of the recording lane, the batches for recorders. Returns outputs for
-    /// its actions.
+    /// Calls `question` with the state machine that sends records to recorders in batches. Returns its actions as
+    /// outputs.
     mutating func askSpool(
         _ context: TrackableContext, _ question: (inout SpoolStateMachine) -> [SpoolStateMachine.Action]
     ) -> [Output] {
@@ -123,7 +124,7 @@ extension TrackableStateMachine {
         }
     }
 
-    /// Handles the broker's answer to an update, the message with the newest position.
+    /// Handles the broker's answer, positive or negative, to an update, the message with the newest position.
     mutating func updateAnswered(_ refusal: TrackingError?, _ context: TrackableContext) -> [Output] {
         guard let refusal else {
             self.status.updateAcknowledged(endsBackoff: true)
@@ -160,7 +161,7 @@ extension TrackableStateMachine {
         return goesAgain ? outputs : outputs + [.action(.badMessage(topic: context.path(.location(self.id)), error))]
     }
 
-    /// Handles the broker's answer to a batch of records.
+    /// Handles the broker's answer to a batch of records. Without live positions, it counts like that to an update.
     mutating func batchAnswered(_ refusal: TrackingError?, _ context: TrackableContext) -> [Output] {
         var outputs: [Output] = refusal == nil ? [.acknowledged(batch: self.backlog.spool.inFlight)] : []
         outputs += self.askSpool(context) { $0.answered(refusal, now: context.now) }
@@ -170,7 +171,7 @@ extension TrackableStateMachine {
         return outputs + self.reportState(reason: nil, context)
     }
 
-    /// Begins or stops the sending of batches to recorders, according to the state of the connection and the trackable.
+    /// Begins the sending of batches once the connection and the trackable's status allow it, or stops it if not.
     mutating func openRecords(_ context: TrackableContext) -> [Output] {
         let isOpen = self.status.isOpenForRecords(
             isAnnounced: context.isAnnounced && context.isOn, isAlive: context.isAlive)
@@ -192,8 +193,8 @@ extension TrackableStateMachine {
             }
     }
 
-    /// Holds back the batches of records while sending is deferred. When the deferral ends, the newest position is
-    /// published before them.
+    /// Holds back the batches of records while sending is delayed until the device has moved. After the delay, the
+    /// newest position is published first.
     mutating func holdRecords(_ context: TrackableContext) -> [Output] {
         let isDeferred = context.configuration.deferral != nil
         guard isDeferred || self.backlog.spool.isHeld else { return [] }
@@ -207,7 +208,7 @@ extension TrackableStateMachine {
         return []
     }
 
-    /// Marks everything recorded so far as released: it is sent although sending was deferred.
+    /// Releases everything recorded so far: it is sent although the device has not moved far enough.
     mutating func release() {
         // A newer position may take the place of the waiting one.
         if self.live.lane.isWaiting { self.live.owesUpdate = true }
@@ -237,7 +238,7 @@ extension TrackableStateMachine {
         return outputs
     }
 
-    /// Sends what waits at the caller's request: events, the trip, and records in one batch or all of them.
+    /// Publishes, at the caller's request, what waits: the events, the trip, and one batch of records or all records.
     mutating func sendRecords(all: Bool, _ context: TrackableContext) -> [Output] {
         self.unsent.ask()
         return self.publishTrip(context)
@@ -257,7 +258,7 @@ extension TrackableStateMachine {
         return true
     }
 
-    /// Ingests a batch. Its sender is answered when all of it is safe, at `deadline` at the latest.
+    /// Ingests a batch of records. Its sender is answered when all of them are safe, or gets an error at `deadline`.
     mutating func ingest(_ batch: IntakeQueue.Batch, by deadline: MonotonicTime) -> [Output] {
         // A name that the broker can never accept will not be accepted later.
         if let failure = self.failure, failure.code != .takenOver {
@@ -271,9 +272,9 @@ extension TrackableStateMachine {
         self.feed.withRemote(change) ?? []
     }
 
-    /// Handles the log's look-up of ingested records: appends those that are not known yet.
+    /// Handles the log's answer to the search for ingested records: appends those that the log does not contain yet.
     ///
-    /// The new times of the newest published records are stored with them.
+    /// The raised times of the newest published records are stored in the log together with them.
     private mutating func found(_ known: [RecordMark: RecordName], _ context: TrackableContext) -> [Output] {
         let (first, now) = (self.backlog.nextName, context.moment.wall)
         guard let found = self.feed.withRemote({ $0.found(known, from: first, now: now) }) else { return [] }
@@ -325,7 +326,7 @@ extension TrackableStateMachine {
         return self.withRemote { $0.settle(isStored: spool.isAwaited) }
     }
 
-    /// Handles that ingested records could not be looked up or written: their senders get the error.
+    /// Handles that the log could not look up or write the present ingested batches: their senders get the error.
     private mutating func intakeFailed(_ error: TrackingError) -> [Output] {
         // The watermarks that were to be stored with the records are not in the log either.
         if let source = self.feed.remote { self.stored.watermarks = source.watermarks.encoded }
@@ -377,7 +378,7 @@ extension TrackableStateMachine {
             ?? []
     }
 
-    /// Returns the state to store when tracking of the trackable ends, from which tracking can continue later.
+    /// Returns the state of the trackable when its tracking ends, from which the tracking can continue later.
     func dormant(_ departure: Departure?, at moment: Moment) -> DormantTrackable {
         var stored = self.stored
         stored.trip = self.trips.machine.encoded(at: moment)

@@ -33,7 +33,7 @@ struct TrackableStateMachine: Sendable {
     var optionalGrants = OptionalGrantRefusals()
     /// The detection of a low battery, which is reported as an event of the trackable.
     var lowBattery: LowBatteryReport
-    /// `true` if batches of records were released from deferral, but wait until the newest position is published.
+    /// `true` if records were released from the delay of sending, but wait until the newest position is published.
     var owesRecords = false
     /// Draws the ids of events and streams, and the delay of announcements.
     var random: SplitMix64
@@ -64,19 +64,19 @@ struct TrackableStateMachine: Sendable {
         self.status.reported.reason = context.connectionRejection?.code
     }
 
-    /// The trackable's name.
+    /// The name of the trackable for which this state machine decides.
     var id: TrackableID { self.trackable.id }
 
-    /// The reason why nothing is published any more; `nil` while the trackable did not fail.
+    /// The reason why no positions of the trackable are published any more; `nil` while it has not failed.
     var failure: TrackingError? { self.status.failure }
 
-    /// `true` while no captured position is in flight or waits to be published.
+    /// `true` if no record is being written and, unless the trackable failed, no update is in flight or waits.
     var isIdle: Bool { self.backlog.isWritten && (self.failure != nil || self.live.isIdle) }
 
     /// `true` if no update, batch or record waits for the broker's acknowledgement or for sending.
     var isSent: Bool { self.isIdle && self.backlog.spool.unsent == 0 }
 
-    /// The reason that the broker rejects something of the trackable; `nil` when it rejects nothing.
+    /// The reason for a failure or rejection of the trackable or its records; `nil` if there is none.
     var refusal: TrackingError? { self.failure ?? self.status.rejection?.error ?? self.backlog.spool.refusal }
 
     // MARK: - Connection
@@ -86,7 +86,7 @@ struct TrackableStateMachine: Sendable {
         self.requests.expectAgain(by: context.now.advanced(by: context.session.lease))
     }
 
-    /// The connection was lost, and everything in flight with it.
+    /// Handles that the connection was lost. Updates and batches that the broker has not answered count as not sent.
     mutating func connectionLost(_ context: TrackableContext) -> [Output] {
         let outputs = self.closeRecords(context)
         self.optionalGrants = OptionalGrantRefusals()
@@ -95,7 +95,7 @@ struct TrackableStateMachine: Sendable {
         return outputs
     }
 
-    /// Handles that the publisher was switched off: sending stops, and the trackable's presence is cleared.
+    /// Handles that the caller switched the publisher off: sending stops, and the trackable's presence is cleared.
     mutating func switchedOff(_ context: TrackableContext) -> [Output] {
         let outputs = self.closeRecords(isOrderly: true, context) + [.cancelAnnouncement]
         guard self.failure == nil, self.status.since != nil else { return outputs }
@@ -119,14 +119,14 @@ struct TrackableStateMachine: Sendable {
         return self.reportState(reason: error, context)
     }
 
-    /// The broker rejected the trackable. It is tried again later, unless its name can never be accepted.
+    /// Handles a rejection of the trackable by the broker. A retry follows, unless its name can never be accepted.
     mutating func rejected(_ error: TrackingError, _ context: TrackableContext) -> [Output] {
         if error.isNameRefusal { return self.failed(error, context) }
         self.status.rejected(error, now: context.now)
         return self.reportState(reason: error, context)
     }
 
-    /// Ends the wait after a rejection.
+    /// Begins the next attempt to publish a rejected trackable: subscribes to its topics again.
     mutating func retry(_ context: TrackableContext) -> [Output] {
         // Without a connection, the next one tries it.
         guard self.status.retry(), context.isAnnounced else { return [] }
@@ -171,7 +171,7 @@ struct TrackableStateMachine: Sendable {
         return outputs + self.reportState(reason: error, context)
     }
 
-    /// Publishes the presence, the resolution in force and the last update.
+    /// Announces the trackable on this connection: publishes its presence, the resolution in force and the last update.
     mutating func announce(_ context: TrackableContext) -> [Output] {
         guard let since = self.status.since, self.failure == nil else { return [] }
         var presence = context.session.presence(.publisher, since: since)
@@ -215,7 +215,7 @@ struct TrackableStateMachine: Sendable {
 
     // MARK: - Live lane
 
-    /// Publishes everything that is due for this trackable: first the newest position, then the trip and batches of
+    /// Publishes what may be published for the trackable now: first the newest position, then the trip and batches of
     /// records.
     mutating func advance(_ context: TrackableContext) -> [Output] {
         var outputs = self.publishNext(context)
@@ -223,7 +223,7 @@ struct TrackableStateMachine: Sendable {
         return outputs + self.openRecords(context) + self.holdRecords(context)
     }
 
-    /// Publishes the next update of each lane.
+    /// Publishes the next filtered position and the next raw position, if they may be published now.
     mutating func publishNext(_ context: TrackableContext) -> [Output] {
         guard context.isAnnounced, self.status.isSending, self.isOpenForUpdates(context) else { return [] }
         var outputs: [Output] = []
@@ -237,9 +237,9 @@ struct TrackableStateMachine: Sendable {
         return outputs
     }
 
-    /// Returns `true` if positions may be published: sending is automatic and not deferred.
+    /// Returns `true` if positions may be published: sending is automatic, and not delayed until the device has moved.
     ///
-    /// While it is deferred, only the first position and a released position may be published.
+    /// During such a delay, only the first position, or a position that was released from the delay, may be published.
     private func isOpenForUpdates(_ context: TrackableContext) -> Bool {
         context.sendsByItself && (!context.isHolding || self.live.owesUpdate || self.live.lane.last == nil)
     }
@@ -259,8 +259,8 @@ struct TrackableStateMachine: Sendable {
         }
     }
 
-    /// Replaces the retained position, which may no longer be shown, by an earlier or reduced one. Without one, it is
-    /// cleared.
+    /// Replaces the retained position that the privacy zones now hide by the last update as the zones allow it. If they
+    /// allow none, the retained position is cleared.
     private mutating func replacePosition(_ context: TrackableContext) -> [Output] {
         guard self.live.lane.last != nil else { return [.clear(.location(self.id))] }
         guard context.isAnnounced, self.status.isSending, let update = self.live.lane.replaced(now: context.now)
@@ -313,7 +313,8 @@ struct TrackableStateMachine: Sendable {
         }
     }
 
-    /// Handles that no more fixes will come: the last fix is to be published, whatever the filter decided.
+    /// Handles that no more fixes will come, because the publisher stops: the last fix waits to be published, even if
+    /// the update filter skipped it.
     mutating func stop(_ context: TrackableContext) {
         self.live.finish(wallClock: context.believedTime)
     }
@@ -324,7 +325,7 @@ struct TrackableStateMachine: Sendable {
         case silence, retry, optionalGrants, spool, trip, resolution, requests, lease, intake
     }
 
-    /// The next moment at which ``timerFired(_:)`` is due; `nil` where there is none.
+    /// Returns the next time at which ``timerFired(_:)`` must be called for this trackable; `nil` for none.
     func nextDeadline(_ context: TrackableContext) -> MonotonicTime? {
         Timer.allCases.reduce(nil) { .earlier($0, self.deadline(of: $1, context)) }
     }
@@ -345,7 +346,7 @@ struct TrackableStateMachine: Sendable {
         }
     }
 
-    /// Carries out everything that is due, in the order of the deadlines.
+    /// Does what is due for the trackable, such as a retry or the end of a trip, in the order of the deadlines.
     mutating func timerFired(_ context: TrackableContext) -> [Output] {
         let due = Timer.allCases.compactMap { timer in
             self.deadline(of: timer, context).flatMap { $0 <= context.now ? (timer: timer, deadline: $0) : nil }

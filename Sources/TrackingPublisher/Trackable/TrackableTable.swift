@@ -9,7 +9,8 @@ struct TrackableTable: Sendable {
         @Boxed var dormant: DormantTrackable?
     }
 
-    /// The part of the publisher's state whose changes affect every trackable, such as an announcement on a connection.
+    /// The parts of the publisher's state that affect every trackable, such as being announced. When one of them
+    /// changes, all trackables are examined.
     struct Conditions: Hashable, Sendable {
         var isOn: Bool
         var isAnnounced: Bool
@@ -19,7 +20,8 @@ struct TrackableTable: Sendable {
     }
 
     private var entries: [TrackableID: Entry] = [:]
-    /// The publisher's state at the last examination of all trackables; `nil` before the first.
+    /// The parts of the publisher's state that affect every trackable, as they were when all trackables were last
+    /// examined; `nil` before the first time.
     private var conditions: Conditions?
     /// The names of the tracked trackables.
     private(set) var tracked: Set<TrackableID> = []
@@ -68,8 +70,8 @@ struct TrackableTable: Sendable {
         return (isDeferring ? Array(self.tracked) : touched, touched)
     }
 
-    /// Returns the next time at which a tracked trackable has something to do; `nil` if there is none, or if the
-    /// trackable is not tracked.
+    /// Returns the next time at which this tracked trackable has something to do; `nil` if it has nothing to do or is
+    /// not tracked.
     func nextDeadline(of id: TrackableID, _ context: TrackableContext) -> MonotonicTime? {
         self.entries[id]?.tracked?.nextDeadline(context)
     }
@@ -156,7 +158,8 @@ struct TrackableTable: Sendable {
         self.unsentEvents += machine.unsent.count
     }
 
-    /// Stores the state of a trackable that is not tracked, in place of a tracked one.
+    /// Makes a trackable dormant: stores its state as of a trackable that is not tracked, in place of the state machine
+    /// of a tracked one.
     mutating func rest(_ id: TrackableID, as dormant: DormantTrackable) {
         self.unsentEvents -= self.entries[id]?.tracked?.unsent.count ?? 0
         self.entries[id] = Entry(tracked: nil, dormant: dormant)
@@ -164,7 +167,7 @@ struct TrackableTable: Sendable {
         self.touched.insert(id)
     }
 
-    /// Returns the names of the changed trackables, and forgets the changes.
+    /// Returns the names of the trackables that were changed since the last call of this function.
     mutating func takeTouched() -> Set<TrackableID> {
         defer { self.touched = [] }
         return self.touched

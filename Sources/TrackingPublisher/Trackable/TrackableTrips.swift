@@ -2,22 +2,23 @@ import TrackingCore
 
 /// The trips of one trackable, and the newest state of a trip that is still to be published.
 struct TrackableTrips: Sendable {
-    /// Decides about the beginning, the progress and the end of trips.
+    /// Decides when trips of the trackable begin and end, and when their changed state is recorded.
     var machine: TripStateMachine
-    /// The trip that ended last, in this run.
+    /// The trip that ended last in this run, or that another system supplied last; `nil` if there is none.
     private var last: Trip?
     /// The newest state of a trip that was not published yet; `nil` if there is none.
     private var unpublished: Trip?
     /// The state of a trip that was published last in this run of the program.
     private var published: Trip?
 
-    /// The step that follows after privacy zones changed, for the retained trip of the broker.
+    /// The decision about the retained trip at the broker after the privacy zones changed.
     enum Hiding: Hashable, Sendable {
-        /// The retained trip remains, or a newer state of the trip replaces it soon.
+        /// The retained trip at the broker remains, or is replaced by a newer state of the trip that already waits to
+        /// be published.
         case remains
-        /// The trip is to be published again.
+        /// The trip is published again, as the changed privacy zones allow it.
         case publish
-        /// The retained trip is to be cleared.
+        /// The retained trip at the broker is cleared, because it may contain hidden positions.
         case clear
     }
 
@@ -32,16 +33,17 @@ struct TrackableTrips: Sendable {
         if let stored { try? self.machine.restore(stored, at: moment) }
     }
 
-    /// Handles a new state of a trip: it is to be published.
+    /// Remembers a new state of a trip, which then waits to be published.
     mutating func changed(to trip: Trip) {
         self.unpublished = trip
         if trip.state == .ended { self.last = trip }
     }
 
-    /// Handles a trip of another system: it is to be published.
+    /// Remembers a trip that another system supplied, which then waits to be published.
     mutating func ingested(_ trip: Trip) { (self.unpublished, self.last) = (trip, trip) }
 
-    /// Makes sure that the unpublished end of the last trip is published, after the trackable is tracked again.
+    /// Lets the end of the last trip wait to be published. The broker had not acknowledged it before the trackable was
+    /// tracked again.
     mutating func resume(_ departure: Departure) { self.unpublished = departure.trip }
 
     /// Makes sure that the trip under way is published on a new connection.
@@ -49,10 +51,11 @@ struct TrackableTrips: Sendable {
         self.unpublished = self.unpublished ?? self.machine.status(at: moment)
     }
 
-    /// Forgets the trip that ended last, because its positions may not be shown any more.
+    /// Forgets the trip that ended last, because its positions must not be published any more.
     mutating func forgetLast() { self.last = nil }
 
-    /// Returns the trip to publish now, as it may be shown, and remembers it as published; `nil` for none.
+    /// Returns the waiting state of a trip as it may be shown, if the trip may be published; it then counts as
+    /// published. `nil` otherwise.
     ///
     /// - Parameter isWritten: Returns `true` if the record of a trip is in the log, so that the trip may be published.
     mutating func takeUnpublished(where isWritten: (Trip) -> Bool, _ shown: (Trip) -> Trip) -> Trip? {
@@ -62,7 +65,7 @@ struct TrackableTrips: Sendable {
         return self.published
     }
 
-    /// Decides about the retained trip after the privacy zones changed.
+    /// Decides, after the privacy zones changed, if the retained trip at the broker remains, is replaced or is cleared.
     ///
     /// - Parameters:
     ///   - areMore: `true` if the zones hide more than before.

@@ -46,13 +46,13 @@ package struct AuditLog: Sendable {
     package struct Entry: Hashable, Sendable {
         /// The number of the entry in the audit, which grows with each entry.
         package var number: Int64
-        /// The time at which the entry was written, together with the change.
+        /// The time at which this entry of the audit was written, in the transaction of the change.
         package var time: UnixTime
-        /// The person or program that made the change.
+        /// The person or program that made the change, or sent the command.
         package var actor: AuditActor
         /// The kind of the change, as text for people. A newer version of Godwit may write other kinds.
         package var action: String
-        /// The changed object, such as the name of a fence.
+        /// The object that was changed, such as the name of a fence.
         package var object: String
     }
 

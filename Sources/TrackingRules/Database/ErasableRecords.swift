@@ -7,7 +7,7 @@ package import TrackingCore
 /// When a trackable is erased, these records are removed. The trackable's messages in the outbox, the gateway's message
 /// queue, are removed together with them. Each function runs within a transaction.
 package struct ErasableRecords: Sendable {
-    /// Returns the trackables of which the component stores records.
+    /// Returns the trackables about which the component has stored records in the gateway's database.
     package let trackables: @Sendable (Database) throws -> Set<TrackableID>
     /// Removes the component's records of a trackable that are older than the given time. With `nil`, removes all of
     /// the trackable's records.

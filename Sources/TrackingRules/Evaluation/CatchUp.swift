@@ -69,7 +69,8 @@ struct CatchUp: Sendable {
 
     // MARK: - The gap
 
-    /// Extends the gap, because the gateway lost its connection to the broker again.
+    /// Handles that the gateway lost its connection to the broker again: the gap goes on, with its earlier beginning,
+    /// and the reading of the history is given up until the next connection.
     mutating func connectionLost() {
         self.until = nil
         self.hasReadOnce = false
@@ -93,8 +94,8 @@ struct CatchUp: Sendable {
 
     // MARK: - Reading
 
-    /// The time at which ``nextRead(clearings:at:)`` returns the next request; `nil` while an answer is awaited or the
-    /// gateway is not connected.
+    /// The time from which on ``nextRead(clearings:at:)`` returns the next request for a page; `nil` while an answer is
+    /// awaited or the gateway is not connected.
     var deadline: MonotonicTime? { self.outstanding == nil ? self.earliest : nil }
 
     /// Returns the request for the next page of the history; `nil` if none is due.

@@ -18,7 +18,8 @@ struct HistoryRead: Hashable, Sendable {
     var query: Query
     /// The time span of the requested records. It has no meaning for a page of trackables.
     var times: TimeSpan
-    /// The number of the request, ascending. The answer to an earlier request is ignored.
+    /// The number of this request for a page of the history. Later requests have higher numbers. Only the answer to the
+    /// latest request is used.
     var number: Int
 }
 

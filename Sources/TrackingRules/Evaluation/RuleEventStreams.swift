@@ -40,7 +40,8 @@ struct RuleEventStreams: Sendable {
             kind: finding.kind, detail: finding.detail, location: finding.location)
     }
 
-    /// Returns the name of the last rule event of each trackable for which an event was made since the last call.
+    /// Returns, for each trackable for which a rule event was made since the last call of this function, the name
+    /// (stream and number) of its last rule event.
     mutating func takeChanges() -> [TrackableID: RecordName] {
         defer { self.changed = [] }
         return self.changed.reduce(into: [:]) { $0[$1] = self.last[$1] }

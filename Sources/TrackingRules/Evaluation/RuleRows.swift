@@ -13,7 +13,7 @@ struct RuleRows: Hashable, Sendable {
     /// The rule states that changed, one for each pair of a trackable and a rule: if the rule's condition holds, since
     /// when, and if that was reported.
     var states: [RuleBook.Entry] = []
-    /// The pairs of trackable and rule whose saved state is removed.
+    /// The pairs of trackable and rule whose saved rule state this transaction deletes.
     var dropped: Set<RuleBook.Key> = []
     /// The name of the last event that rules produced, by trackable.
     var streams: [TrackableID: RecordName] = [:]
@@ -23,7 +23,7 @@ struct RuleRows: Hashable, Sendable {
     var watermarks: [RecordWatermarks.Key: RecordWatermarks.Mark] = [:]
     /// The time up to which every received message was queued for webhooks; `nil` to leave the saved time unchanged.
     var cursor: UnixTime?
-    /// The messages that are added to the outbox in the transaction.
+    /// The messages that this transaction adds to the outbox, the gateway's message queue.
     var drafts: [Outbox.Draft] = []
 
     /// The database tables with one record name for each trackable: that of its last rule event, or of its last trip
@@ -32,7 +32,7 @@ struct RuleRows: Hashable, Sendable {
         case ruleStream, outboxTrip
     }
 
-    /// `true` when there are no changes to save.
+    /// `true` when the transaction would change nothing in the database.
     var isEmpty: Bool { self == RuleRows() }
 
     /// Writes all changes to the database, within a transaction.

@@ -6,7 +6,7 @@ struct SaveSchedule: Sendable {
     /// The next step of the schedule: save nothing, repeat a failed save, or save new changes.
     enum Step {
         case nothing
-        /// Save these changes again, because saving them failed.
+        /// Save these changes again, because the previous attempt to save them failed.
         case again(RuleRows)
         /// Collect and save the changes since the last save.
         case changes
@@ -25,10 +25,11 @@ struct SaveSchedule: Sendable {
     private var opensOutbox = false
     private var inFlightOpensOutbox = false
 
-    /// The time at which ``begin(at:)`` returns a save to perform; `nil` for none.
+    /// The time from which on ``begin(at:)`` returns changes to save; `nil` if no save is scheduled.
     var deadline: MonotonicTime? { self.inFlight == nil ? self.due : self.retry }
 
-    /// Requests that the changes are saved ``batchInterval`` from now. A save that is due earlier keeps its time.
+    /// Requests that changed rule states and new messages are saved ``batchInterval`` from now. A save that is already
+    /// scheduled for an earlier time keeps its time.
     mutating func request(at now: MonotonicTime) { self.due = self.due ?? now.advanced(by: Self.batchInterval) }
 
     /// Requests that the changes are saved now, and that the outbox gate is opened once they are saved. Until the gate
@@ -62,7 +63,7 @@ struct SaveSchedule: Sendable {
         return self.opensOutbox
     }
 
-    /// Ends a save that succeeded.
+    /// Ends a save, after the database has stored the changes.
     ///
     /// - Returns: `true` if the outbox gate is to be opened now, so that messages of the outbox are delivered.
     mutating func saved() -> Bool {
@@ -83,7 +84,7 @@ struct SaveSchedule: Sendable {
 struct RuleReloading: Sendable {
     private static let retryInterval = Duration.seconds(1)
 
-    /// The version number of the rules that the gateway applies.
+    /// The version number of the rules that the gateway has read last and applies.
     private(set) var version: Int64
     private var isLoading = false
     private var due: MonotonicTime?
@@ -97,7 +98,7 @@ struct RuleReloading: Sendable {
     /// database. A request that comes during a reading causes another reading afterwards.
     mutating func databaseChanged(at now: MonotonicTime) { self.due = now }
 
-    /// Returns `true` if the rules are to be read now, and counts the reading as begun.
+    /// Returns `true` if the gateway must now read its rules from the database again. The reading then counts as begun.
     mutating func begin(at now: MonotonicTime) -> Bool {
         guard let deadline = self.deadline, deadline <= now else { return false }
         (self.isLoading, self.due) = (true, nil)
@@ -134,8 +135,8 @@ struct RetainedComparison: Sendable {
     /// Adds a trackable of which a position was received to the trackables with a position at the broker.
     mutating func received(_ id: TrackableID) { self.retained?.insert(id) }
 
-    /// Starts the comparison of trackables if it is due, and returns those with a position at the broker; otherwise
-    /// `nil`.
+    /// Starts the comparison of the trackables in the database with those of which the broker retains a position, if it
+    /// is due. Returns the latter; `nil` if the comparison is not due.
     mutating func begin(at now: MonotonicTime) -> Set<TrackableID>? {
         guard let due = self.due, due <= now else { return nil }
         self.due = nil
@@ -191,8 +192,8 @@ struct ClearedTrackables: Sendable {
         self.count += 1
     }
 
-    /// Removes and returns two sets: all cleared trackables, and those among them that a client cleared while the
-    /// gateway was connected.
+    /// Returns two sets of trackables whose retained position was cleared: all of them, and those among them that a
+    /// client cleared while the gateway was connected. Both sets are then empty.
     mutating func takeAll() -> (all: Set<TrackableID>, withdrawn: Set<TrackableID>) {
         defer { (self.all, self.withdrawn) = ([], []) }
         return (self.all, self.withdrawn)

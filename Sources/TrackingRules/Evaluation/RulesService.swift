@@ -60,7 +60,8 @@ package final class RulesService: Service {
 
     private struct State {
         var machine: RulesStateMachine
-        /// The deadline of the state machine until which the timer task sleeps; `nil` before the first one.
+        /// The deadline of the rules' state machine until which the timer task sleeps now; `nil` before its first
+        /// sleep.
         var awaited: MonotonicTime?
     }
 
@@ -334,8 +335,8 @@ package final class RulesService: Service {
         }
     }
 
-    /// Performs an operation and gives the input that it returns to the rules' state machine. If the operation throws,
-    /// logs `problem` and gives `failure` to the state machine instead.
+    /// Performs the operation `body`, and gives the input that it returns to the rules' state machine. If the operation
+    /// throws, logs the message `problem` and gives the input `failure` to the state machine instead.
     private func trying(
         _ problem: Logger.Message, orElse failure: RulesStateMachine.Input,
         _ body: () async throws(TrackingError) -> RulesStateMachine.Input

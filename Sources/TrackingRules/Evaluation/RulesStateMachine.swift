@@ -10,7 +10,7 @@ import TrackingSubscriber
 /// Three parts decide independently: ``RuleBook`` evaluates the rules, ``CatchUp`` finds the records that webhooks
 /// missed, and ``SaveSchedule`` batches the writes.
 struct RulesStateMachine: Sendable {
-    /// The settings of the rules' state machine.
+    /// The settings of the rules' state machine: the kinds of messages for webhooks, and the seed of random ids.
     struct Configuration: Sendable {
         /// The kinds of received messages that are queued for webhooks. Events of rules are queued in any case.
         var kinds: Set<Outbox.Kind> = []
@@ -80,8 +80,8 @@ struct RulesStateMachine: Sendable {
         /// Read a page of the history to find records that webhooks missed. Answered by `historyRead` or
         /// `historyReadFailed`.
         case readHistory(HistoryRead)
-        /// Log that webhooks miss the records of the time in which the gateway was not connected. There is no history
-        /// to read these records from.
+        /// Log that webhooks miss the records from the time without a connection to the broker, because there is no
+        /// history from which the gateway could read them.
         case reportMissingHistory
         /// Count and log this number of webhook messages that were dropped because the memory for them was full.
         case reportLost(Int)
@@ -129,7 +129,7 @@ struct RulesStateMachine: Sendable {
         }
     }
 
-    /// Handles one input of the rules' state machine.
+    /// Handles one input of the rules' state machine: an event of the subscriber, a timer, or the result of an action.
     ///
     /// - Returns: The actions to perform, in order.
     mutating func handle(_ input: Input, at moment: Moment) -> [Action] {
@@ -160,7 +160,7 @@ struct RulesStateMachine: Sendable {
         return actions + self.dueActions(at: moment)
     }
 
-    /// Returns the time at which the state machine expects the input `timerFired` next.
+    /// Returns the time at which the caller must give the input `timerFired` to the rules' state machine next.
     func nextDeadline(at moment: Moment) -> MonotonicTime {
         let rules = self.book.nextDeadline.map { moment.now.advanced(by: max(.zero, $0.since(moment.wall))) }
         let catchUp = self.pending.hasRoomForPage ? self.catchUp?.deadline : nil

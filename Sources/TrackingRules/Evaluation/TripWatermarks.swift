@@ -8,8 +8,8 @@ struct TripWatermarks: Sendable {
     private var last: [TrackableID: RecordName]
     private var changed: Set<TrackableID> = []
 
-    /// Starts with the watermarks that an earlier run of the gateway saved, the last queued version of each trackable's
-    /// trip.
+    /// Creates the watermarks that an earlier run of the gateway saved: for each trackable, the last version of its
+    /// trip that was queued for webhooks.
     init(_ saved: [TrackableID: RecordName] = [:]) { self.last = saved }
 
     /// Raises the watermark of a trackable to a version of its trip, if the version is newer.

@@ -34,7 +34,7 @@ package struct Outbox: Sendable {
 
     /// A message that is to be added to the outbox.
     package struct Draft: Hashable, Sendable {
-        /// The trackable that the message is about.
+        /// The trackable of the event, trip or position in the outbox message.
         package var trackable: TrackableID
         /// The kind of the message: event, trip or position.
         package var kind: Kind
@@ -236,8 +236,8 @@ package struct Outbox: Sendable {
             sql: "DELETE FROM outbox WHERE trackable = ? AND time < ?", arguments: [id.rawValue, time.seconds])
     }
 
-    /// Adds messages to the outbox, within a transaction. A message whose record was added within ``maximumAge``, and
-    /// is among the last ``maximumCount`` records, is not added again.
+    /// Adds messages to the outbox, within a transaction. Skips a message if the outbox remembers that a message of the
+    /// same record was added: in the last ``maximumAge``, and among the last ``maximumCount`` records.
     package static func add(_ drafts: [Draft], to db: Database) throws {
         for draft in drafts where try Self.isNew(draft, db) {
             try db.execute(

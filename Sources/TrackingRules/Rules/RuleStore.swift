@@ -25,7 +25,7 @@ package struct RuleStore: Sendable {
         case created
         /// The change replaced an existing label, fence or rule.
         case replaced
-        /// The change removed the label, fence or rule.
+        /// The change removed the existing label, fence or rule from the database.
         case removed
         /// There is no label, fence or rule to remove.
         case absent

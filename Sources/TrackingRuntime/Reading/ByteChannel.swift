@@ -12,9 +12,10 @@ package final class ByteChannel {
         case bytes(ArraySlice<UInt8>)
         /// The input has ended.
         case end
-        /// Another task has signalled news, to which the reading task must react before it reads on.
+        /// Another task has woken the reading task, for example because of a new resolution. The reading task must
+        /// react to it before it reads on.
         case news
-        /// The deadline of the call passed without input.
+        /// The deadline that the caller set for the read has passed, and no input arrived.
         case quiet
     }
 

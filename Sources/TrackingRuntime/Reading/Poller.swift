@@ -11,11 +11,12 @@ package final class Poller: Sendable {
 
     /// The condition for which a task waits: a ready descriptor, a deadline, or both.
     package struct Interest: Sendable {
-        /// The descriptor to wait for; `nil` to wait for the deadline alone.
+        /// The descriptor of the file or socket whose readiness the task waits for; `nil` to wait for the deadline
+        /// alone.
         package var descriptor: Int32?
         /// `true` to wait until the descriptor can be written; `false` until it can be read.
         package var isWriting = false
-        /// The time at which the wait ends even if the descriptor is not ready; `nil` for no limit.
+        /// The time at which the task stops waiting even if the descriptor is not ready; `nil` for no limit.
         package var deadline: MonotonicTime?
 
         package init(descriptor: Int32? = nil, isWriting: Bool = false, deadline: MonotonicTime? = nil) {

@@ -70,9 +70,10 @@ package final class Waiter: Sendable {
         return await self.next()
     }
 
-    /// Waits for the next signal. Call this method from one task at a time.
+    /// Waits until another task or thread signals this waiter, or returns at once if a signal is stored. Call this
+    /// method from one task at a time.
     ///
-    /// - Returns: The reasons for which the task woke up.
+    /// - Returns: The reasons that were signalled.
     package func next() async -> Wake {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -20,7 +20,7 @@ enum GPSDReport: Hashable, Sendable {
 
     /// A positioning receiver that gpsd drives, as gpsd reports it.
     struct Device: Hashable, Sendable {
-        /// The path of the device, which identifies it.
+        /// The path by which gpsd identifies the receiver, such as `/dev/ttyUSB0`.
         var path: String
         /// `true` while gpsd has the device open.
         var isActive: Bool

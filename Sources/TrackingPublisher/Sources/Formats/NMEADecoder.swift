@@ -79,8 +79,8 @@ struct NMEADecoder: Sendable {
         return events
     }
 
-    /// Handles that the line fell silent, which shows that a live receiver has sent all sentences of the present epoch.
-    /// Returns the fix of the epoch, if it was not returned yet.
+    /// Handles that no sentence arrived on the line for a moment, which shows that a live receiver has sent all
+    /// sentences of the present epoch. Returns the fix of the epoch, if it was not returned yet.
     mutating func fellQuiet(clock: UnixTime) -> [SourceEvent] { self.isWaiting ? self.give(clock: clock) : [] }
 
     /// Handles the end of the input. Returns the fix of the last epoch, if it has one that was not returned yet.

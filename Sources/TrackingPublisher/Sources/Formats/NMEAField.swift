@@ -16,7 +16,7 @@ struct NMEAField: Sendable {
     /// Makes a field from its bytes, which are between two commas of the sentence.
     init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
 
-    /// `true` when the field has no characters.
+    /// `true` when the field of the NMEA sentence is empty, that is, nothing is between its commas.
     var isEmpty: Bool { self.bytes.isEmpty }
 
     /// The characters of the field.
@@ -74,7 +74,8 @@ struct NMEAField: Sendable {
 }
 
 extension [NMEAField] {
-    /// Returns the field at this index (0 is the address), or an empty field beyond the end of the sentence.
+    /// Returns the field of an NMEA sentence at this index, or an empty field if the sentence has fewer fields. Index 0
+    /// is the address, such as `GPGGA`.
     func at(_ index: Int) -> NMEAField { index < self.count ? self[index] : NMEAField([]) }
 
     /// Returns the coordinate in the four fields that begin at this index: latitude, hemisphere, longitude, hemisphere.

@@ -96,8 +96,8 @@ enum NMEASentence: Hashable, Sendable {
         case withoutChecksum(String)
         case wrongChecksum(String)
 
-        /// The reason as text, for the end of an error message. The message begins with the number of the line, for
-        /// example.
+        /// The reason for rejecting the line, as text for the end of an error message. The message can begin with the
+        /// number of the line.
         var description: String {
             switch self {
             case .notNMEA: "the line is not NMEA (wrong speed of the serial line, or a binary protocol?)"
@@ -116,7 +116,8 @@ enum NMEASentence: Hashable, Sendable {
         return body.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map(NMEAField.init)
     }
 
-    /// Makes a sentence from the fields of a line that ``fields(of:)`` returned.
+    /// Makes an NMEA sentence from its fields, which ``fields(of:)`` returned for a line. Of an unknown kind of
+    /// sentence, only the address and the texts are stored.
     init(_ fields: [NMEAField]) {
         let address = fields[0].text
         switch address.hasPrefix("P") || address.utf8.count != 5 ? "" : address.suffix(3) {

@@ -31,11 +31,12 @@ struct GPSDSessionStateMachine: Sendable {
     private var receiverDeadline: MonotonicTime?
     /// The path of the receiver that gpsd closed last, for the error message.
     private var lostReceiver: String?
-    /// The deadline for asking gpsd for its version, or, after that, for giving up the connection.
+    /// The time at which a silent gpsd is asked for its version or, after the question, is given up.
     private var silenceDeadline: MonotonicTime?
     private var isAsked = false
 
-    /// The time at which the caller must call ``timerFired(now:)`` next; `nil` if no deadline is set.
+    /// The time at which the caller must call ``timerFired(now:)`` next, because gpsd or its receiver is silent for too
+    /// long; `nil` for no such time.
     var deadline: MonotonicTime? { .earlier(self.receiverDeadline, self.silenceDeadline) }
 
     private struct Receiver: Sendable {
@@ -75,7 +76,7 @@ struct GPSDSessionStateMachine: Sendable {
         }
     }
 
-    /// Handles that another resolution is wanted. Returns the commands that change the cycles of the receivers.
+    /// Stores the resolution that the trackables need. Returns the commands that adapt the receivers' cycles to it.
     mutating func resolutionChanged(to resolution: Resolution) -> [Action] {
         self.resolution = resolution
         return self.askForCycles()

@@ -53,8 +53,8 @@ public struct NMEASource: LocationSource {
         self.facts = SourceFacts(name: name, kind: .gps, isFinite: isPipe, isLive: !isPipe, accuracy: accuracy)
     }
 
-    /// Sets the resolution that is wanted from now on. A running source asks a serial receiver to adapt its cycle, if
-    /// that is allowed.
+    /// Sets the resolution that the trackables need from now on. A running source asks a serial receiver to adapt its
+    /// cycle, if the source may do so.
     public func use(_ resolution: Resolution) async { self.wanted.set(resolution) }
 
     /// Delivers fixes until cancelled, or until standard input ends.

@@ -4,7 +4,8 @@ import TrackingCore
 enum ReceiverCycle {
     /// The longest cycle that is requested, 10 s, unless the shortest cycle of the receiver is longer.
     static let longest: Duration = .seconds(10)
-    /// The shortest cycle that is requested when the limits of the receiver are unknown.
+    /// The shortest cycle (time between two fixes) that a source requests of a receiver whose own shortest cycle is
+    /// unknown.
     static let shortest: Duration = .milliseconds(200)
 
     /// Returns the cycle to request for a resolution: its desired interval, but at most ``longest``, and at least the

@@ -23,7 +23,7 @@ final class DateExaminer: Sendable {
         self.isClockTrusted = isClockTrusted
     }
 
-    /// `true` when exactly one fix of the source was examined so far: the latest fix was the first one of this run.
+    /// `true` after exactly one fix of this run of the source was examined, so that the latest fix was the first one.
     var isFirstFix: Bool { self.state.withLock { $0.fixes == 1 } }
 
     /// Examines an event of the source. A fix with a wrong date is corrected, or marked as doubtful; other events are

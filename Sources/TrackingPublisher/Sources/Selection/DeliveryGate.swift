@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Delivers the events of overlapping sources one after the other, as the contract of
-/// ``LocationSource/run(deliver:)`` requires.
+/// A gate through which several running sources deliver their events one after the other, never two at once.
+/// ``LocationSource/run(deliver:)`` requires this.
 final class DeliveryGate: Sendable {
     private struct State {
         var isTaken = false

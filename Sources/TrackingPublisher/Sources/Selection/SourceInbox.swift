@@ -1,7 +1,8 @@
 import Synchronization
 import TrackingRuntime
 
-/// Collects events of sources for the one task that selects among the sources, and wakes this task for each event.
+/// Collects the events of all running sources for the one task that selects among the sources, and wakes this task for
+/// each event.
 final class SourceInbox<Event: Sendable>: Sendable {
     private let events = Mutex<[Event]>([])
     private let waiter: Waiter

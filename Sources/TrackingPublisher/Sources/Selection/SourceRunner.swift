@@ -57,7 +57,8 @@ public struct SourceRunner: LocationSource {
             accuracy: facts.map(\.accuracy).max() ?? .high)
     }
 
-    /// Sets the resolution that is wanted from now on, for every source. Another source may be selected.
+    /// Sets the resolution that the trackables need from now on, and passes it to every source. Another class of
+    /// accuracy may select another source.
     public func use(_ resolution: Resolution) async {
         for source in self.sources { await source.use(resolution) }
         self.wanted.set(resolution)
@@ -120,7 +121,7 @@ public struct SourceRunner: LocationSource {
         }
     }
 
-    /// Waits until an event arrives, another resolution is wanted, or the deadline has passed.
+    /// Waits until an event of a source arrives, the trackables need another resolution, or the deadline has passed.
     private func wait(until deadline: MonotonicTime?, _ waiter: Waiter) async {
         let id = deadline.map { Poller.shared.arm(Poller.Interest(deadline: $0), waiter) }
         _ = await waiter.next()

@@ -20,7 +20,8 @@ struct SourceSelectionStateMachine: Sendable {
 
     /// The growing waits before a broken source is tried again, from 1 s to at most 60 s.
     static let backoff = Backoff(first: .seconds(1), maximum: .seconds(60))
-    /// The time of uninterrupted delivery after which a source that breaks gets the shortest wait again.
+    /// The least time from a run's first fix to a break, 30 s, after which the wait for the next try is the shortest
+    /// one.
     static let recovery: Duration = .seconds(30)
 
     /// The state of one source of fixes: closed, running, waiting for the next try, or ended.
@@ -69,7 +70,7 @@ struct SourceSelectionStateMachine: Sendable {
     /// Starts the selection. Returns the instructions to run the first sources.
     mutating func started(now: MonotonicTime) -> [Action] { self.decide(now: now) }
 
-    /// Handles that another accuracy is wanted. Returns the sources to start and stop.
+    /// Sets the class of accuracy that the trackables need. Returns the instructions to start and stop sources.
     mutating func accuracyChanged(to accuracy: Resolution.Accuracy, now: MonotonicTime) -> [Action] {
         self.accuracy = accuracy
         return self.decide(now: now)
@@ -104,7 +105,7 @@ struct SourceSelectionStateMachine: Sendable {
         return actions + self.decide(now: now)
     }
 
-    /// Handles that a running source ended. The source is not started again.
+    /// Handles that a running source ended. It is not started again; another source may be started in its place.
     mutating func ended(_ index: Int, now: MonotonicTime) -> [Action] {
         guard case .running = self.sources[index].state else { return [] }
         self.sources[index].state = .ended
@@ -147,8 +148,8 @@ struct SourceSelectionStateMachine: Sendable {
         return [.run(index)]
     }
 
-    /// Returns the sources that should run: the best one. While the best one is broken and waits, only its best
-    /// substitute runs; while the best one is tried again, both run.
+    /// Returns the indexes of the sources that should run: that of the selected source `best`. While that source is
+    /// broken and waits for the next try, only its best substitute runs; while it is tried again, both run.
     private func wanted(_ best: Int, now: MonotonicTime) -> [Int] {
         let isWaiting = self.isWaiting(best, now: now)
         let substitute = self.best { index in index != best && !self.isWaiting(index, now: now) }

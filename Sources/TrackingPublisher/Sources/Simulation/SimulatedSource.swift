@@ -61,8 +61,8 @@ public struct SimulatedSource: LocationSource {
         max(1, name.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 })
     }
 
-    /// Sets the resolution that is wanted from now on. Later fixes have its interval and the position error of its
-    /// accuracy.
+    /// Sets the resolution that the trackables need from now on. The following simulated fixes have its interval, and
+    /// the position error of its accuracy.
     public func use(_ resolution: Resolution) async { self.wanted.set(resolution) }
 
     /// Delivers simulated fixes until the task is cancelled.
