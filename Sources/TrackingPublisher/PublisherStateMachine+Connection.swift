@@ -302,7 +302,7 @@ extension PublisherStateMachine {
 
     // MARK: - Publishing
 
-    /// Subscribes to filters.
+    /// Returns the action that subscribes to these topic filters. `purpose` decides how the broker's answer is handled.
     mutating func subscribe(_ filters: [TopicFilter], _ purpose: Purpose) -> Action {
         .send([self.member.subscribe(filters, purpose)])
     }

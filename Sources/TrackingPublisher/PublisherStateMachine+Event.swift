@@ -28,7 +28,8 @@ extension PublisherStateMachine {
         case report(request: UInt64)
         /// Answer with a snapshot of the publisher's state. The answer has this request number.
         case snapshot(request: UInt64)
-        /// Change the configuration, as far as it may change while the publisher runs.
+        /// Replace the configuration by this one, except for the publisher's identity, which cannot change while it
+        /// runs.
         case configure(PublisherConfiguration)
         /// Record and publish the caller's answer to a command that came from the broker.
         case answer(CommandAnswer, to: ReceivedCommand)

@@ -3,7 +3,7 @@ import TrackingCore
 /// The callers' requests that wait until records are sent, and the times of the last sending and acknowledgement.
 struct Sending: Sendable {
     private var requests: [SendingRequest] = []
-    /// The time at which a position or a batch of records was last published.
+    /// The time at which a position or a batch of records was last published, whether it was acknowledged or not.
     var lastAttempt: UnixTime?
     /// The time at which the broker last acknowledged a position or a batch of records.
     private var lastAcknowledged: UnixTime?

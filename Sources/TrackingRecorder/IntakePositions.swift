@@ -7,7 +7,8 @@ struct IntakePositions: Sendable {
     var gaps = RetainedGaps()
     /// The trackables of which a position arrived; `nil` while no retained positions are being collected.
     private var located: Set<TrackableID>?
-    /// The trackables that should have a position: those of the history, and those of which another message arrived.
+    /// The trackables of which the recorder expects a retained position: those with a position in the history, and
+    /// those of which another message arrived.
     private var expected: Set<TrackableID> = []
 
     /// The number of trackables of which a position arrived since the intake connection was made; 0 once the collection

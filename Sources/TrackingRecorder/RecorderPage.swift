@@ -37,7 +37,7 @@ struct RecorderPage: Sendable {
             || self.bytes >= RecorderConfiguration.pageBytes
     }
 
-    /// Adds a received message, or quarantines it if it is invalid.
+    /// Adds a received message to the page. A message that cannot be decoded is quarantined.
     mutating func add(_ message: IncomingMessage, root: TopicRoot, receivedAt: UnixTime, now: MonotonicTime) {
         let (recordings, refused) = (self.batch.recordings.count, self.batch.refused.count)
         self.batch.received(message, root: root, at: receivedAt)

@@ -28,8 +28,9 @@ extension RecorderStateMachine {
         return actions + self.perform(self.share.arrived(), now: moment.now)
     }
 
-    /// Carries out the next step of the test of the shared subscription: reports the result, or subscribes to the
-    /// acknowledgements of the group's other recorders.
+    /// Carries out a step of the test of the shared subscription: subscribes to the acknowledgements of the other
+    /// recorders, or ends the test and reports its result. If no other recorder is known, an undelivered shared
+    /// subscription is replaced by an ordinary one.
     mutating func perform(_ step: ShareProbe.Step, now: MonotonicTime) -> [Action] {
         guard let group = self.configuration.group else { return [] }
         switch step {

@@ -12,7 +12,8 @@ package struct RecorderStateMachine: Sendable {
         /// Events of the intake connection, on which the recorder receives messages, in the order in which they
         /// happened.
         case intake([TransportEvent])
-        /// Events of the member connection, which publishes acknowledgements, in order.
+        /// Events of the member connection, on which the recorder publishes acknowledgements, in the order in which
+        /// they happened.
         case voice([TransportEvent])
         /// The history store has made the batch durable that it was given last. The value contains the acknowledgements
         /// that the recorder may publish now, by trackable.

@@ -52,7 +52,7 @@ struct StoreQueue: Sendable {
     private let window: Int
     private let root: TopicRoot
     private var storing = Storing.idle
-    /// The received messages that were not given to the store yet.
+    /// The page of received messages that was not given to the store yet.
     private var waiting = RecorderPage()
 
     /// Creates a queue without messages.

@@ -223,7 +223,7 @@ public struct Alarm: Sendable {
     /// Creates an alarm, the schedule of a decider's next deadline. No deadline is set yet.
     public init() {}
 
-    /// Sets the next deadline of the decider, the state machine whose calls the alarm schedules.
+    /// Sets the next deadline of the decider, the state machine for which the alarm schedules the calls.
     ///
     /// - Returns: The deadline until which a new task must sleep; `nil` if there is no deadline, or a task that sleeps
     ///   already wakes early enough.

@@ -3,7 +3,7 @@ enum ScannedValue: Hashable {
     case null
     case integer(Int64)
     case number(Double)
-    /// The bytes of a text or a blob.
+    /// A text or a blob in the row, as its bytes.
     case bytes([UInt8])
 
     var integer: Int64? { if case .integer(let value) = self { value } else { nil } }

@@ -24,7 +24,8 @@ struct RecordReader {
         self.maximumBytes = maximumBytes
     }
 
-    /// Reserves memory for `count` records, at most 10,000, of about 300 bytes each, the size of a point.
+    /// Reserves memory for `count` records, at most for 10,000. A record is counted as about 300 bytes, the size of a
+    /// point.
     mutating func reserve(_ count: Int) {
         let count = min(count, 10_000)
         self.records.reserve(count, bytes: min(320 * count, self.maximumBytes))

@@ -73,7 +73,8 @@ extension PublisherConfiguration {
     /// `true` if records are sent without a request of the caller, because a window of batches is configured.
     var sendsByItself: Bool { self.recording.batchWindow != nil }
 
-    /// Returns an earlier position as the privacy zones allow it to be published; `nil` if they hide it.
+    /// Returns a position that was captured earlier as the privacy zones that are configured now allow it to be
+    /// published; `nil` if they hide it.
     func shown(_ location: Location) -> Location? {
         guard let zones = self.capture?.zones else { return location }
         return zones.hidden(location)

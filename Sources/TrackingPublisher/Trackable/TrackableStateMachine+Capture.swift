@@ -77,7 +77,7 @@ extension TrackableStateMachine {
         self.reportLowBattery(percent, context) + self.reconsider([.batteryRead(percent: percent)], context)
     }
 
-    /// Records an event if the charge fell below the threshold.
+    /// Records a low-battery event if the battery's charge fell below the threshold.
     mutating func reportLowBattery(_ percent: Double?, _ context: TrackableContext) -> [Output] {
         let (outputs, detail) = self.lowBattery.read(percent, of: self.id)
         return outputs + (detail.map { self.recordEvent(.lowBattery, $0, context) } ?? [])
@@ -137,7 +137,7 @@ extension TrackableStateMachine {
         return [.action(.eventRecorded(self.id, event)), self.append(.event(event), at: event.time)]
     }
 
-    /// Records the answer to a command as an event. With a connection, the event is published at once.
+    /// Records the caller's answer to a command as an event. With a connection, the event is published at once.
     mutating func recordAnswer(_ detail: [String: JSONValue], _ context: TrackableContext) -> [Output] {
         guard context.isAnnounced else { return self.recordEvent(.command, detail, context) }
         let event = self.event(.command, detail, context)

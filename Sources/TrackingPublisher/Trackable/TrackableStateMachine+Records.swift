@@ -161,7 +161,7 @@ extension TrackableStateMachine {
         return goesAgain ? outputs : outputs + [.action(.badMessage(topic: context.path(.location(self.id)), error))]
     }
 
-    /// Handles the broker's answer to a batch of records. Without live positions, it counts like that to an update.
+    /// Handles the broker's answer to a batch. Without live positions, an acknowledgement counts like one of an update.
     mutating func batchAnswered(_ refusal: TrackingError?, _ context: TrackableContext) -> [Output] {
         var outputs: [Output] = refusal == nil ? [.acknowledged(batch: self.backlog.spool.inFlight)] : []
         outputs += self.askSpool(context) { $0.answered(refusal, now: context.now) }
@@ -171,7 +171,7 @@ extension TrackableStateMachine {
         return outputs + self.reportState(reason: nil, context)
     }
 
-    /// Begins the sending of batches once the connection and the trackable's status allow it, or stops it if not.
+    /// Begins or stops the sending of batches, as the connection and the trackable's status allow it or not.
     mutating func openRecords(_ context: TrackableContext) -> [Output] {
         let isOpen = self.status.isOpenForRecords(
             isAnnounced: context.isAnnounced && context.isOn, isAlive: context.isAlive)

@@ -46,7 +46,7 @@ package struct AuditLog: Sendable {
     package struct Entry: Hashable, Sendable {
         /// The number of the entry in the audit, which grows with each entry.
         package var number: Int64
-        /// The time at which this entry of the audit was written, in the transaction of the change.
+        /// The time at which this entry of the audit was written, that of the change or the command.
         package var time: UnixTime
         /// The person or program that made the change, or sent the command.
         package var actor: AuditActor

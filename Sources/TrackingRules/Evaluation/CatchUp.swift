@@ -98,7 +98,8 @@ struct CatchUp: Sendable {
     /// awaited or the gateway is not connected.
     var deadline: MonotonicTime? { self.outstanding == nil ? self.earliest : nil }
 
-    /// Returns the request for the next page of the history; `nil` if none is due.
+    /// Returns the request for the next page of the history; `nil` while the time of the next request has not come, an
+    /// answer is awaited, or no page is left.
     ///
     /// - Parameter clearings: The number of times that a trackable's position was cleared since the gateway started.
     mutating func nextRead(clearings: Int, at moment: Moment) -> HistoryRead? {

@@ -6,7 +6,7 @@ import TrackingCore
 /// The events wait in the outbox, a message queue in the gateway's database. Each event is published after the broker
 /// has acknowledged the event before it. An event that the broker's access rules reject is dropped.
 struct RuleEventPublisher: Sendable {
-    /// The name under which this publisher reads the outbox.
+    /// The name under which the publisher of rule events reads the outbox.
     static let reader = "mqtt"
 
     private static let minimumBackoff = Duration.milliseconds(500)
@@ -17,7 +17,7 @@ struct RuleEventPublisher: Sendable {
     let publish: @Sendable (TrackingEvent, TrackableID) async throws(TrackingError) -> Void
     let logger: Logger
 
-    /// Registers this publisher as a reader of the outbox, unless it is registered already.
+    /// Registers the publisher of rule events as a reader of the outbox, unless it is registered already.
     func begin() async throws(TrackingError) { try await self.outbox.begin(Self.reader) }
 
     /// Publishes events from the outbox until the task is cancelled. Publishes nothing before the outbox gate is open,

@@ -18,7 +18,7 @@ struct SaveSchedule: Sendable {
     private static let retryInterval = Duration.seconds(1)
 
     private var due: MonotonicTime?
-    /// The changes that are being saved, or whose saving failed; `nil` for none.
+    /// The changes that are being saved in the database, or whose saving failed; `nil` for none.
     private var inFlight: RuleRows?
     /// The time at which a failed save is repeated; `nil` while the answer of the database is awaited.
     private var retry: MonotonicTime?
@@ -55,7 +55,7 @@ struct SaveSchedule: Sendable {
         (self.due, self.opensOutbox) = (nil, false)
     }
 
-    /// Ends a save for which there were no changes.
+    /// Ends a save without changes: nothing had to be written to the database.
     ///
     /// - Returns: `true` if the outbox gate is to be opened now, so that messages of the outbox are delivered.
     mutating func hadNothingToSave() -> Bool {
@@ -119,7 +119,8 @@ struct RetainedComparison: Sendable {
     private static let retryInterval = Duration.seconds(1)
 
     /// The trackables with a position at the broker: those whose retained position the broker sent, and those of which
-    /// a position arrived afterwards. `nil` while no comparison is requested.
+    /// a position arrived afterwards. `nil` before all retained positions have arrived, and after the comparison has
+    /// ended.
     private var retained: Set<TrackableID>?
     private var due: MonotonicTime?
     /// `true` after the first comparison of trackables with the positions at the broker since the start of the gateway.
@@ -135,8 +136,8 @@ struct RetainedComparison: Sendable {
     /// Adds a trackable of which a position was received to the trackables with a position at the broker.
     mutating func received(_ id: TrackableID) { self.retained?.insert(id) }
 
-    /// Starts the comparison of the trackables in the database with those of which the broker retains a position, if it
-    /// is due. Returns the latter; `nil` if the comparison is not due.
+    /// Starts the comparison if it is due: of the trackables in the database with those of which the broker retains a
+    /// position. Returns the trackables with a position at the broker; `nil` if the comparison is not due.
     mutating func begin(at now: MonotonicTime) -> Set<TrackableID>? {
         guard let due = self.due, due <= now else { return nil }
         self.due = nil
@@ -184,7 +185,7 @@ struct ClearedTrackables: Sendable {
     private var all: Set<TrackableID> = []
     /// The trackables whose position a client cleared at the broker while the gateway was connected.
     var withdrawn: Set<TrackableID> = []
-    /// The number of times that a trackable was cleared since the start of the gateway.
+    /// The number of times that a retained position of any trackable was cleared since the gateway started.
     private(set) var count = 0
 
     mutating func insert(_ id: TrackableID) {

@@ -60,8 +60,8 @@ package final class RulesService: Service {
 
     private struct State {
         var machine: RulesStateMachine
-        /// The deadline of the rules' state machine until which the timer task sleeps now; `nil` before its first
-        /// sleep.
+        /// The time until which the timer task sleeps: the last deadline that the rules' state machine returned to it;
+        /// `nil` before the first one.
         var awaited: MonotonicTime?
     }
 

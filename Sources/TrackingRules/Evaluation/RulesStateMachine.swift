@@ -168,8 +168,8 @@ struct RulesStateMachine: Sendable {
         return deadlines.reduce(self.trimDeadline) { min($0, $1 ?? $0) }
     }
 
-    /// Returns the changes to save before the service ends: first those whose saving failed or was not answered, then
-    /// all later ones.
+    /// Returns the changes that the service must save before it ends: first those whose saving failed or was not
+    /// answered, then all later ones.
     mutating func stop(at moment: Moment) -> [RuleRows] {
         self.cursor.isDue = true
         return [self.saving.takeUnsaved(), self.takeRows(now: moment.wall)].compactMap { $0 }.filter { !$0.isEmpty }

@@ -110,7 +110,7 @@ enum NMEASentence: Hashable, Sendable {
     /// Parses one line, without its line end, as an NMEA sentence.
     init(line: ArraySlice<UInt8>) throws(Refusal) { self.init(try Self.fields(of: line)) }
 
-    /// Returns the fields of a line without its line end. The first field is the address.
+    /// Returns the fields of one NMEA line, which has no line end. The first field is the address, such as `GPGGA`.
     static func fields(of line: ArraySlice<UInt8>) throws(Refusal) -> [NMEAField] {
         let body = try Self.checkedBody(of: line)
         return body.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map(NMEAField.init)

@@ -35,8 +35,8 @@ struct GPSDSessionStateMachine: Sendable {
     private var silenceDeadline: MonotonicTime?
     private var isAsked = false
 
-    /// The time at which the caller must call ``timerFired(now:)`` next, because gpsd or its receiver is silent for too
-    /// long; `nil` for no such time.
+    /// The time at which the caller must call ``timerFired(now:)`` next: gpsd then has had no receiver, or has been
+    /// silent, for too long. `nil` for no such time.
     var deadline: MonotonicTime? { .earlier(self.receiverDeadline, self.silenceDeadline) }
 
     private struct Receiver: Sendable {

@@ -10,13 +10,13 @@ final class SourceInbox<Event: Sendable>: Sendable {
     /// Creates an inbox whose events wake the task that waits on `waiter`.
     init(_ waiter: Waiter) { self.waiter = waiter }
 
-    /// Adds an event and wakes the task.
+    /// Adds an event of a source to the inbox, and wakes the task that selects among the sources.
     func post(_ event: Event) {
         self.events.withLock { $0.append(event) }
         self.waiter.signal(.news)
     }
 
-    /// Removes and returns all events, oldest first.
+    /// Removes and returns all events of sources in the inbox, oldest first.
     func take() -> [Event] {
         self.events.withLock { events in
             defer { events = [] }

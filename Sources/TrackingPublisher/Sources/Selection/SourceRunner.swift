@@ -81,7 +81,10 @@ public struct SourceRunner: LocationSource {
         if let failure { throw failure }
     }
 
-    /// Handles events of the sources until nothing is left to do, and carries out the state machine's instructions.
+    /// Handles the sources' events and starts and stops sources, as the state machine of the selection decides, until
+    /// that machine ends the selection.
+    ///
+    /// - Returns: The error of a source that is not tried again; `nil` after the end of all sources or a cancellation.
     private func decide(
         _ group: inout DiscardingTaskGroup, _ waiter: Waiter, _ deliver: @escaping @Sendable (SourceEvent) async -> Void
     ) async -> TrackingError? {
