@@ -374,7 +374,7 @@ package struct PublisherStateMachine: Sendable {
         return actions + (self.readiness.isReadyToLeave ? self.leave() : [])
     }
 
-    /// Publishes the orderly goodbye, presences first, and closes the connection.
+    /// Clears the trackables' presences, publishes the orderly goodbye, and closes the connection.
     private mutating func leave() -> [Action] {
         guard self.stop != .closing else { return [] }
         // The goodbye gets one more second after a time limit.

@@ -3,7 +3,8 @@ import TrackingCore
 /// A caller's request that waits until records are sent: one batch of each trackable, or all records pending at its
 /// start.
 struct SendingRequest: Sendable {
-    /// The part of the publisher's state that decides whether a request to send records is fulfilled, waits or fails.
+    /// The part of the publisher's state that decides whether a caller's request to send records is fulfilled, goes on
+    /// waiting, or fails.
     struct View: Hashable, Sendable {
         var isConnected: Bool
         /// The numbers of the records in the log that are not safe yet, by stream.

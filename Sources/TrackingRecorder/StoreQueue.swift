@@ -83,8 +83,8 @@ struct StoreQueue: Sendable {
     /// The time at which the oldest message that is not stored yet was received; `nil` without such a message.
     var since: MonotonicTime? { .earlier(self.storedPage?.since, self.waiting.since) }
 
-    /// The time at which ``timerFired(now:)`` and ``next(through:connection:isDue:now:)`` must be called; `nil` for
-    /// never.
+    /// The time at which the recorder must call ``timerFired(now:)`` and ``next(through:connection:isDue:now:)``; `nil`
+    /// for no such time.
     var nextDeadline: MonotonicTime? {
         switch self.storing {
         case .idle: self.waiting.since?.advanced(by: RecorderConfiguration.longestWait)

@@ -1,7 +1,7 @@
 import Logging
 import TrackingCore
 
-/// Functions that run a publisher together with the device's sources of fixes and its battery.
+/// Functions that run a publisher which reads the device's sources of fixes and its battery.
 extension AssetPublisher {
     /// Tracks a trackable and makes it the publisher's active trackable (see ``active``).
     ///

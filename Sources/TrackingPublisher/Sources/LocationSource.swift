@@ -5,7 +5,8 @@ public import TrackingCore
 /// One caller runs a source at a time. The source opens its files and connections within ``run(deliver:)`` and closes
 /// them before that call returns or throws.
 public protocol LocationSource: Sendable {
-    /// The facts of the source that are known before it runs, such as its name, its kind and its class of accuracy.
+    /// The properties of the source that are known before it runs: its name, kind and class of accuracy, and if it is
+    /// finite and live.
     var facts: SourceFacts { get }
 
     /// Delivers fixes and notices. Returns when the source ends or the task is cancelled, and throws when the source

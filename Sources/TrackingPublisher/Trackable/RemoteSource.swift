@@ -74,7 +74,8 @@ struct RemoteSource: Sendable {
         }
     }
 
-    /// Ends the present round of ingesting if all its records are written, and begins the next round.
+    /// Ends the present round of ingesting if all records of its batches are written to the log, and begins the next
+    /// round.
     ///
     /// A round looks up and writes several batches together. Batches that arrive meanwhile are in the next round.
     ///

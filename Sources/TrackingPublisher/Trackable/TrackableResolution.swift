@@ -70,7 +70,7 @@ struct TrackableResolution: Sendable {
     /// Returns the resolution in force and its reasons, as subscribers receive them.
     ///
     /// - Parameters:
-    ///   - state: The state of the trackable that the caller received last.
+    ///   - state: The state of the trackable that was delivered last to the caller.
     ///   - maximumSilence: The longest time between two updates; zero if subscribers cannot expect regular updates.
     func inForce(of trackable: Trackable, state: PublisherState, maximumSilence: Duration) -> ResolutionInForce {
         ResolutionInForce(

@@ -105,7 +105,7 @@ struct Departure: Hashable, Sendable {
     var trip: Trip
     /// The event that reports the end of the trip; `nil` if the program was started again since.
     var event: TrackingEvent?
-    /// `true` after the end of the trip was written to the log, or failed to be written.
+    /// `true` after the record of the trip's end was written to the log, or failed to be written.
     var isWritten = false
     /// `true` after the end of the trip was published on this connection.
     var isPublished = false

@@ -2,7 +2,7 @@ private import SystemLibrary
 import TrackingCore
 import TrackingRuntime
 
-/// Opens serial lines to GPS receivers.
+/// Opens the serial lines to which GPS receivers are connected.
 enum SerialLine {
     /// The supported speeds of serial lines, in bits a second.
     static let speeds: Set<Int> = Set(SerialLine.constants.keys)

@@ -21,7 +21,8 @@ public struct NMEASource: LocationSource {
     /// The silence on the line after which a burst of sentences counts as complete.
     private static let pause: Duration = .milliseconds(250)
 
-    /// The facts of the source that are known before it runs, such as its name, its kind and its class of accuracy.
+    /// The properties of the source that are known before it runs: its name, kind and class of accuracy, and if it is
+    /// finite and live.
     public let facts: SourceFacts
     private let line: Line
     private let asksForCycle: Bool

@@ -17,7 +17,8 @@ public struct RecordingSource: LocationSource {
         case nmea
     }
 
-    /// The facts of the source that are known before it runs, such as its name, its kind and its class of accuracy.
+    /// The properties of the source that are known before it runs: its name, kind and class of accuracy, and if it is
+    /// finite and live.
     public let facts: SourceFacts
     private let format: Format
     /// The path of the recording's file; `nil` when the source reads standard input.

@@ -112,11 +112,11 @@ struct SourceSelectionStateMachine: Sendable {
         return self.decide(now: now)
     }
 
-    /// Handles that ``deadline`` has passed, and returns the instructions to start and stop sources. An early or
-    /// outdated timer has no effect.
+    /// Handles that the time of the next try of a broken source, ``deadline``, has come. Returns the instructions to
+    /// start and stop sources. An early or outdated timer has no effect.
     mutating func timerFired(now: MonotonicTime) -> [Action] { self.decide(now: now) }
 
-    /// Returns the instructions to start and stop sources, so that exactly the wanted sources run.
+    /// Returns the instructions to start and stop sources, so that exactly those sources run that should run now.
     private mutating func decide(now: MonotonicTime) -> [Action] {
         guard let best = self.best(where: { _ in true }) else {
             return [.finish]
