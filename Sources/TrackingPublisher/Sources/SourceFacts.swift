@@ -1,7 +1,7 @@
 public import TrackingCore
 
-/// The properties of a source that are known before it runs: its name, kind and class of accuracy, and if it is
-/// finite and live.
+/// The properties of a source that are known before it runs: its name, kind and class of accuracy, and whether
+/// it ends by itself and whether it is live.
 public struct SourceFacts: Hashable, Sendable {
     /// The name of the source in logs and events, usually its address as a user writes it, such as
     /// `gpsd://127.0.0.1:2947`. It never contains a credential.
