@@ -3,7 +3,7 @@ public import TrackingCore
 
 /// The filters and state machines for recording positions, made from the values of the capture options.
 extension CaptureOptions {
-    /// The resolution (accuracy, interval and displacement of positions) while no subscriber requests a finer one. It
+    /// The resolution (accuracy, interval and displacement of positions) while no subscriber requests one. It
     /// comes from `--default-resolution`, else from `--mode`, else it is BALANCED/30000/0. `--desired-accuracy`
     /// replaces the accuracy.
     ///

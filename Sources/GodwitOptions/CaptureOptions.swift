@@ -4,15 +4,15 @@ public import TrackingCore
 /// The capture options. They decide which positions the device records, and how it processes them before it sends them
 /// (`docs/reference/capture.md`).
 public struct CaptureOptions: ParsableArguments {
-    /// The tracking mode, which sets how often the device records while no subscriber requests more: `active`,
+    /// The tracking mode, which sets how often the device records while no subscriber requests a resolution: `active`,
     /// `balanced`, `passive` or `custom`. `nil` if the option is not given.
     @Option(
         help: ArgumentHelp(
-            "Track in this mode while no subscriber asks for more: active (1 s), balanced (15 s, 25 m), passive (120 s, 200 m) or custom (--default-resolution).",
+            "Track in this mode while no subscriber requests a resolution: active (1 s), balanced (15 s, 25 m), passive (120 s, 200 m) or custom (--default-resolution).",
             valueName: "mode"))
     public var mode: TrackingMode?
 
-    /// The resolution (accuracy, interval and displacement) to use while no subscriber requests a finer one. It
+    /// The resolution (accuracy, interval and displacement) to use while no subscriber requests one. It
     /// replaces the resolution of the tracking mode; `nil` for the resolution of the mode.
     @Option(
         help: ArgumentHelp(

@@ -16,7 +16,7 @@ struct FixRequests: Sendable {
     static var timedOut: TrackingError {
         TrackingError(
             .inputUnreadable,
-            "cannot report a position: the receiver delivered none within \(Self.longestWait.components.seconds) s. Check the receiver"
+            "cannot report a position: no fix was recorded within \(Self.longestWait.components.seconds) s. Check the receiver, the zones and --mock"
         )
     }
 

@@ -1,6 +1,6 @@
 extension TrackingMode {
-    /// The resolution (accuracy, interval, displacement) of this tracking mode while no subscriber requests a finer
-    /// one. `nil` for the mode `custom`, for which the user sets a resolution.
+    /// The resolution (accuracy, interval, displacement) of this tracking mode while no subscriber requests one.
+    /// `nil` for the mode `custom`, for which the user sets a resolution.
     ///
     /// The values are Godwit's own (`docs/reference/capture.md`, "Modes").
     public var resolution: Resolution? {

@@ -13,7 +13,7 @@ const MISSED = 2.5;
 export class Live {
   /**
    * @param handlers `event(kind, data)`, `opened(hello)`, `time(now)` for the gateway's clock, `broker({dropped})` with true
-   *   while the broker drops messages, `reset()`, `lost()`,
+   *   while the broker drops messages (optional), `reset()`, `lost()`,
    *   `ended(reason)`, `refused()`, and `replaced()` if another user signed in meanwhile
    */
   constructor(handlers) {
@@ -51,7 +51,7 @@ export class Live {
         this.requests.heard(data.trackable);
       });
     }
-    source.addEventListener("broker", (event) => this.handlers.broker(JSON.parse(event.data)));
+    source.addEventListener("broker", (event) => this.handlers.broker?.(JSON.parse(event.data)));
     source.addEventListener("reset", () => this.handlers.reset());
     source.addEventListener("end", (event) => {
       const { reason } = JSON.parse(event.data);
