@@ -2,19 +2,18 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The pages of the gateway, checked by axe-core in a real Chromium: on a desk, on a desk with dark colours, and on a
-/// phone. `scripts/setup-tests` installs axe-core.
+/// The pages of the gateway, checked by axe-core in a real Chromium: on a desk with dark colours, and on a phone with
+/// light ones. `scripts/setup-tests` installs axe-core.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct MapAccessibilityTests {
     private let limit = Duration.seconds(60)
 
     /// A browser in which the pages are checked.
     enum Screen: String, CaseIterable, Sendable {
-        case desk, dark, phone
+        case desk, phone
 
         func start() async throws -> WebDriver {
             switch self {
-            case .desk: try await WebDriver.start(width: 1440, height: 900)
-            case .dark: try await WebDriver.start(width: 1440, height: 900, isDark: true)
+            case .desk: try await WebDriver.start(width: 1440, height: 900, isDark: true)
             case .phone: try await WebDriver.start(width: 390, height: 844, isPhone: true)
             }
         }
