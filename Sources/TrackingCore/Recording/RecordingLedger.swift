@@ -207,7 +207,8 @@ public struct RecordingLedger: Sendable {
 
     /// Adds a rejected record to the records to quarantine. If the record has a number, it is acknowledged like a
     /// stored one, and it is not quarantined a second time. A record whose number begins a range too many in its stream
-    /// is dropped without an acknowledgement.
+    /// is dropped without an acknowledgement, and its stream is in ``RecordingChanges/tooManyGaps``: the device sends
+    /// the record again. Once the numbers before it are known, it is accepted.
     private mutating func refuse(_ refused: RefusedMessage, _ changes: inout RecordingChanges) {
         guard let id = refused.trackable, let trackable = self.trackables.removeValue(forKey: id) else {
             changes.refused.append(refused)

@@ -49,7 +49,8 @@ public struct StreamCoverage: Hashable, Sendable {
     public private(set) var end: UInt64?
 
     /// The number of ranges at which a coverage counts as full: 65,536. A range consists of consecutive record numbers
-    /// with the same mark. A full coverage rejects numbers that are isolated from the known ones.
+    /// with the same mark. A full coverage rejects numbers with a gap before them, unless they extend a stored range or
+    /// close a gap.
     public static let maximumRanges = 65_536
 
     /// Makes a coverage, the states of a stream's record numbers. All numbers are unknown.
@@ -82,11 +83,12 @@ public struct StreamCoverage: Hashable, Sendable {
     ///
     /// With fewer than ``maximumRanges`` ranges of known numbers, every number is accepted. Otherwise, a number is
     /// accepted if it is stored already or adjacent to a stored one. A single unknown number between two known numbers
-    /// is accepted too.
+    /// is accepted too, and so is the number directly after ``handledThrough``: without it, no acknowledgement of the
+    /// stream could ever advance.
     func hasRoom(for seq: UInt64) -> Bool {
         let stored = self[.stored]
         return !self.isFull || stored.contains(seq) || stored.contains(seq &- 1) || stored.contains(seq &+ 1)
-            || self.isBetweenKnown(seq...seq) && !self.isKnown(seq)
+            || self.leavesNoGap(seq...seq) && !self.isKnown(seq)
     }
 
     /// Returns the parts of a range of record numbers that are unknown, that is, have no mark.
@@ -94,10 +96,11 @@ public struct StreamCoverage: Hashable, Sendable {
         self.sets.reduce([seqs]) { free, set in free.flatMap { set.gaps(in: $0) } }
     }
 
-    /// Returns `true` when the record numbers directly before and directly after the range are known. For a range that
-    /// begins at 1, only the number after the range must be known.
-    private func isBetweenKnown(_ seqs: ClosedRange<UInt64>) -> Bool {
-        (seqs.lowerBound <= 1 || self.isKnown(seqs.lowerBound - 1)) && self.isKnown(seqs.upperBound &+ 1)
+    /// Returns `true` when the range of unknown numbers begins directly after ``handledThrough``, or when the record
+    /// numbers directly before and directly after it are known.
+    private func leavesNoGap(_ seqs: ClosedRange<UInt64>) -> Bool {
+        seqs.lowerBound == self.handledThrough &+ 1
+            || self.isKnown(seqs.lowerBound &- 1) && self.isKnown(seqs.upperBound &+ 1)
     }
 
     /// Marks a record number as stored. Returns `false` when the number was already marked as stored or erased.
@@ -140,8 +143,9 @@ public struct StreamCoverage: Hashable, Sendable {
         self.advance()
     }
 
-    /// Sets the state of the record numbers of a range to the given mark, like ``declare(_:_:)``. A coverage with
-    /// ``maximumRanges`` ranges or more accepts only those parts of the range that close a gap between known numbers.
+    /// Gives the record numbers of a range the given mark. A coverage with ``maximumRanges`` ranges or more accepts
+    /// only those parts of the range that close a gap between known numbers, or that directly follow
+    /// ``handledThrough``.
     ///
     /// - Returns: `true` when all numbers of the range are known afterwards.
     public mutating func declareWithinBounds(_ seqs: ClosedRange<UInt64>, _ mark: Mark) -> Bool {
@@ -150,7 +154,7 @@ public struct StreamCoverage: Hashable, Sendable {
             return true
         }
         let unknown = self.unknown(in: seqs)
-        let filling = unknown.filter(self.isBetweenKnown)
+        let filling = unknown.filter(self.leavesNoGap)
         for gap in filling { self.declare(gap, mark) }
         return filling.count == unknown.count
     }

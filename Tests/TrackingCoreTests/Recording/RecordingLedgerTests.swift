@@ -131,6 +131,28 @@ struct RecordingLedgerTests {
         #expect(store.tables.coverage["van/one"]?.contains(StreamCoverage.Range(.refused, 2...2)) == true)
     }
 
+    /// Every other record of the stream was quarantined, so that its numbers have many ranges and no gap. The next
+    /// records are quarantined, stored and acknowledged all the same.
+    @Test func aFullStreamWithoutGapsIsAcknowledged() {
+        let most = UInt64(StreamCoverage.maximumRanges)
+        var trackable = sample(number: 1, streams: [stream: 7])
+        trackable.streams[stream]?.coverage = StreamCoverage(
+            (1...most).map { .init($0 % 2 == 0 ? .refused : .stored, $0...$0) })
+        var ledger = RecordingLedger()
+        ledger.fill(van, trackable)
+        var batch = RecordingBatch()
+        batch.refused = [
+            RefusedMessage(
+                topic: "t", receivedAt: now, trackable: van, stream: stream, seq: most + 1, reason: "bad", payload: [])
+        ]
+        let refused = ledger.apply(batch, leavingTails: false)
+        #expect(refused.tooManyGaps == [] && refused.refused.count == 1)
+        #expect(refused.acknowledgements[van]?.streams == [stream: most + 1])
+        let stored = ledger.apply(self.batch([point(most + 2)]), leavingTails: false)
+        #expect(stored.tooManyGaps == [] && stored.points.count == 1)
+        #expect(stored.acknowledgements[van]?.streams == [stream: most + 2])
+    }
+
     /// A record, declaration or quarantined record that a full stream has no room for is not acknowledged, and is
     /// reported.
     @Test func recordsThatAFullStreamRejectsAreReported() {
@@ -146,7 +168,7 @@ struct RecordingLedgerTests {
         recording.declaration = StreamDeclaration(stream: stream, gone: [(3 * most + 5)...(3 * most + 5)])
         #expect(ledger.apply(Self.batch([recording]), leavingTails: false).tooManyGaps == [7])
         var batch = RecordingBatch()
-        batch.refused = [3 * most + 7, 7].map {
+        batch.refused = [3 * most + 7, 10].map {
             RefusedMessage(
                 topic: "t", receivedAt: now, trackable: van, stream: stream, seq: $0, reason: "bad", payload: [])
         }

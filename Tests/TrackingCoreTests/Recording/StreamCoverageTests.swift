@@ -57,8 +57,24 @@ struct StreamCoverageTests {
         #expect(whole && coverage.handledThrough == 2 * most)
         let apart = coverage.declareWithinBounds(15...15, .gone)
         #expect(apart && !coverage[.gone].contains(15))
-        let isPartTaken = coverage.declareWithinBounds((2 * most)...(2 * most + 1), .gone)
+        let isPartTaken = coverage.declareWithinBounds((2 * most + 2)...(2 * most + 3), .gone)
         #expect(!isPartTaken && coverage.ranges.count <= 2 * StreamCoverage.maximumRanges)
+    }
+
+    /// Each number directly follows the handled ones, so that the device is never stuck with a record.
+    @Test func aFullStreamWithoutGapsAcceptsTheNextRecord() {
+        let most = UInt64(StreamCoverage.maximumRanges)
+        var coverage = StreamCoverage((1...most).map { .init($0 % 2 == 0 ? .refused : .stored, $0...$0) })
+        #expect(coverage.isFull && coverage.handledThrough == most)
+        #expect(coverage.hasRoom(for: most + 1) && !coverage.hasRoom(for: most + 2))
+        let isRefusedKnown = coverage.declareWithinBounds((most + 1)...(most + 1), .refused)
+        #expect(isRefusedKnown && coverage.handledThrough == most + 1)
+        let areGoneKnown = coverage.declareWithinBounds((most + 2)...(most + 9), .gone)
+        #expect(areGoneKnown && coverage.handledThrough == most + 9)
+        let isIsolatedKnown = coverage.declareWithinBounds((most + 11)...(most + 11), .erased)
+        #expect(!isIsolatedKnown && coverage.hasRoom(for: most + 10))
+        let isNew = coverage.store(most + 10)
+        #expect(isNew && coverage.handledThrough == most + 10)
     }
 
     @Test func theGreatestEndCounts() {
