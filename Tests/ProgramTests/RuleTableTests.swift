@@ -39,6 +39,12 @@ import TrackingRules
         #expect(narrow.split(separator: "\n").allSatisfy { $0.count <= 60 })
     }
 
+    @Test func aRuleThatIsNotAppliedGetsAWarning() {
+        let warning = RuleTable.warning(about: UnusableRule(name: "a\u{1B}b", reason: "the fence is missing"))
+        #expect(warning.hasPrefix("Warning: rule 'a") && warning.hasSuffix("godwit rule remove\n"))
+        #expect(warning.contains("is not applied: the fence is missing.") && !warning.contains("\u{1B}"))
+    }
+
     @Test func jsonHasAnObjectALine() throws {
         let lines = RuleTable(try self.rules()).text(.json, limit: nil).split(separator: "\n")
         #expect(lines.count == 8 && lines[0] == #"{"name":"at-depot","rule":{"fence":"depot","when":"enter"}}"#)

@@ -1,3 +1,4 @@
+import GRDB
 import Testing
 import TrackingCore
 
@@ -103,6 +104,36 @@ import TrackingCore
         let rule = RuleDefinition(name: "r", condition, trackables: [self.van], groups: ["north"])
         try await self.store.add(rule)
         #expect(try await self.store.definitions() == [rule])
+    }
+
+    /// A rule whose stored definition is damaged does not stop the others, and can be replaced and removed.
+    @Test(arguments: ["{", #"{"when":"never"}"#, #"{"when":"enter"}"#, #"{"when":"arrived","trackables":["a b/c"]}"#])
+    func anUnreadableRuleIsSkippedAndReported(_ definition: String) async throws {
+        let fast = RuleDefinition(name: "fast", .speed(above: 20))
+        try await self.store.add(fast)
+        let insert = "INSERT OR REPLACE INTO rule(name, definition) VALUES('broken', ?)"
+        func breakRule() async throws {
+            try await self.folder.database().write { try $0.execute(sql: insert, arguments: [definition]) }
+        }
+        try await breakRule()
+        #expect(try await self.store.rules().map(\.name) == ["fast"])
+        #expect(try await self.store.definitions() == [fast])
+        let unusable = try await self.store.unusableRules()
+        #expect(unusable.map(\.name) == ["broken"] && unusable.first?.reason.isEmpty == false)
+        try await self.store.add(RuleDefinition(name: "broken", .arrived))
+        #expect(try await self.store.unusableRules() == [])
+        try await breakRule()
+        #expect(try await self.store.removeRule("broken"))
+        #expect(try await self.store.unusableRules() == [])
+    }
+
+    @Test func aRuleWithoutItsFenceIsReported() async throws {
+        try await self.store.add(try self.circle("depot"))
+        try await self.store.add(RuleDefinition(name: "in", .enter(fence: "depot")))
+        try await self.folder.database().write { try $0.execute(sql: "DELETE FROM fence") }
+        #expect(try await self.store.rules() == [])
+        let reasons = try await self.store.unusableRules().map(\.reason)
+        #expect(reasons.count == 1 && reasons[0].contains("no fence 'depot'"))
     }
 
     @Test func aGroupMeansItsMembers() async throws {

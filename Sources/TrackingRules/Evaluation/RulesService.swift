@@ -145,7 +145,7 @@ package final class RulesService: Service {
         // The version is read before the rules, so that a change between the two reads counts as new.
         let store = RuleStore(self.database)
         saved.version = try await store.version()
-        saved.rules = try await store.rules()
+        saved.rules = try await self.rules(in: store)
         let former = try await self.outbox.ownStreams(unreadBy: RuleEventPublisher.reader)
         let (states, streams, trips) = try await self.database.read { db in
             (
@@ -278,8 +278,18 @@ package final class RulesService: Service {
             orElse: .loadingFailed
         ) { () throws(TrackingError) in
             let version = try await store.version()
-            return .rulesLoaded(version == known ? nil : try await store.rules(), version: version)
+            return .rulesLoaded(version == known ? nil : try await self.rules(in: store), version: version)
         }
+    }
+
+    /// Returns the rules to apply, and logs each stored rule that cannot be applied.
+    private func rules(in store: RuleStore) async throws(TrackingError) -> [Rule] {
+        for rule in try await store.unusableRules() {
+            self.logger.warning(
+                "Rule is not applied because its stored definition cannot be used",
+                metadata: ["rule": "\(rule.name)", "reason": "\(rule.reason)"])
+        }
+        return try await store.rules()
     }
 
     private func trim(now: UnixTime) async {

@@ -4,7 +4,7 @@ package import TrackingCore
 /// The labels, groups, fences and rules in the gateway's database. A running gateway applies changes of other processes
 /// at once.
 package struct RuleStore: Sendable {
-    private let database: GatewayDatabase
+    let database: GatewayDatabase
     /// The person or program that makes the changes, for the audit.
     private let actor: AuditActor
 
@@ -183,7 +183,8 @@ package struct RuleStore: Sendable {
 
     // MARK: - Rules
 
-    /// Returns the definitions of the stored rules, sorted by name.
+    /// Returns the definitions of the stored rules, sorted by name. Unreadable definitions are omitted; see
+    /// ``unusableRules()``.
     package func definitions() async throws(TrackingError) -> [RuleDefinition] {
         try await self.database.read { db in try Self.definitions(db) }
     }
@@ -236,13 +237,10 @@ package struct RuleStore: Sendable {
     }
 
     /// Returns the rules that the gateway applies, with their fences and the members of their groups. Rules without an
-    /// existing fence or with a number out of range are omitted.
+    /// existing fence, with a number out of range or with an unreadable definition are omitted; see
+    /// ``unusableRules()``.
     package func rules() async throws(TrackingError) -> [Rule] {
-        try await self.database.read { db in
-            let fences = Dictionary(try Self.fences(db).map { ($0.name, $0) }, uniquingKeysWith: { $1 })
-            let groups = try Self.groups(db)
-            return try Self.definitions(db).compactMap { try? $0.rule(fences: fences, groups: groups) }
-        }
+        try await self.database.read { db in try Self.resolvedRules(db).compactMap { try? $0.rule.get() } }
     }
 
     /// Returns the version number of the rules, which grows with each change of a rule, a fence or a group.
@@ -265,7 +263,7 @@ package struct RuleStore: Sendable {
     }
 
     /// Reads the fences from the database, sorted by name. Invalid fences are omitted.
-    private static func fences(_ db: Database) throws -> [Fence] {
+    static func fences(_ db: Database) throws -> [Fence] {
         try Row.fetchAll(db, sql: "SELECT name, shape FROM fence ORDER BY name").compactMap { row in
             let shape: String = row[1]
             return try? Fence(name: row[0], json: JSONValue(json: shape.utf8))
@@ -278,7 +276,7 @@ package struct RuleStore: Sendable {
         return shape.flatMap { try? Fence(name: name, json: JSONValue(json: $0.utf8)) }
     }
 
-    private static func groups(_ db: Database) throws -> [String: Set<TrackableID>] {
+    static func groups(_ db: Database) throws -> [String: Set<TrackableID>] {
         var groups: [String: Set<TrackableID>] = [:]
         for row in try Row.fetchAll(db, sql: "SELECT name, trackable FROM trackableGroup") {
             groups[row[0], default: []].insert(try TrackableID(row[1]))
@@ -286,17 +284,15 @@ package struct RuleStore: Sendable {
         return groups
     }
 
+    /// Reads the definitions of the rules from the database, sorted by name. Unreadable definitions are omitted.
     private static func definitions(_ db: Database) throws -> [RuleDefinition] {
-        try Row.fetchAll(db, sql: "SELECT name, definition FROM rule ORDER BY name").map { row in
-            let definition: String = row[1]
-            return try RuleDefinition(name: row[0], json: JSONValue(json: definition.utf8))
-        }
+        try self.decodedDefinitions(db).compactMap { try? $0.definition.get() }
     }
 
+    /// Reads the definition of one rule; `nil` if the rule does not exist or its definition is unreadable.
     private static func definition(_ name: String, _ db: Database) throws -> RuleDefinition? {
-        try String.fetchOne(db, sql: "SELECT definition FROM rule WHERE name = ?", arguments: [name]).map {
-            try RuleDefinition(name: name, json: JSONValue(json: $0.utf8))
-        }
+        let text = try String.fetchOne(db, sql: "SELECT definition FROM rule WHERE name = ?", arguments: [name])
+        return text.flatMap { try? RuleDefinition(name: name, json: JSONValue(json: $0.utf8)) }
     }
 
     /// Writes a fence or a rule to its table.

@@ -128,7 +128,8 @@ extension RuleCommand {
         }
     }
 
-    /// `godwit rule list`: prints all rules in the gateway's data, as one JSON object a line.
+    /// `godwit rule list`: prints all rules in the gateway's data, as a table or as one JSON object a line. Warns about
+    /// each rule that the gateway does not apply.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the rules.",
@@ -144,8 +145,11 @@ extension RuleCommand {
         @OptionGroup var file: FileOptions
 
         func run() async throws {
-            let rules = try await self.state.useRules { try await $0.definitions() }
+            let (rules, unusable) = try await self.state.useRules {
+                (try await $0.definitions(), try await $0.unusableRules())
+            }
             try Output.print(RuleTable(rules).text(self.format))
+            for rule in unusable { Program.note(RuleTable.warning(about: rule)) }
         }
     }
 

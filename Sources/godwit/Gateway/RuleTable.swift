@@ -21,6 +21,13 @@ struct RuleTable {
         }
     }
 
+    /// Returns the warning about a stored rule that the gateway does not apply, with its line end.
+    static func warning(about rule: UnusableRule) -> String {
+        let text =
+            "Warning: rule '\(rule.name)' is not applied: \(rule.reason). Add the rule again, or remove it with godwit rule remove"
+        return text.printable + "\n"
+    }
+
     private var table: TextTable {
         var table = TextTable([
             .text("name", cutTo: 16), .text("trackables", cutTo: 12), .value("condition", .left),
