@@ -56,7 +56,8 @@ public struct BrokerOptions: ParsableArguments, Sendable {
         help: ArgumentHelp("Use this private key of --cert, PEM.", valueName: "path", visibility: .hidden))
     public var key: String?
 
-    /// `true` to end the program when the broker cannot be reached or refuses the connection, instead of trying again.
+    /// `true` to end the program when the broker cannot be reached or refuses the connection, instead of trying again:
+    /// at the start, and also later, when a lost connection cannot be made again.
     @Flag(help: "End when the broker cannot be reached (exit code 69) or refuses (77), instead of trying again.")
     public var failFast = false
 

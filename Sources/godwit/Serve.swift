@@ -106,9 +106,11 @@ struct Serve: AsyncParsableCommand {
         MetricsSystem.bootstrap(metrics)
         let history = try await self.openHistory()
         let gateway = Result {
-            try Gateway(
-                configuration: try self.configuration(history), subscriber: try self.subscriber(),
-                history: history.store, metrics: metrics)
+            let subscriber = try self.subscriber()
+            var configuration = try self.configuration(history)
+            if self.broker.failFast { configuration.companions.append(BrokerWatch(events: subscriber.events)) }
+            return try Gateway(
+                configuration: configuration, subscriber: subscriber, history: history.store, metrics: metrics)
         }
         let ending = Ending()
         do { try await Program.run(try gateway.get()) } catch { ending.note(error) }

@@ -70,4 +70,15 @@ import TrackingCore
             ["watch", "van-7", "--count", "1", "--fail-fast", "--broker", "mqtt://127.0.0.1:1", "--broker", broker.url])
         #expect(watch.code == 0, "\(watch.errors)")
     }
+
+    /// The gateway and each connection of the bridge end as well, instead of trying again.
+    @Test func failFastEndsTheGatewayAndTheBridge() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-fast-\(UUID().uuidString)").path()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let more = ["--state", folder, "--fail-fast", "--broker", "mqtt://127.0.0.1:1"]
+        for command in [["serve", "--no-store", "--listen", "127.0.0.1:0"], ["bridge", "owntracks"]] {
+            let result = try await Programs.run("godwit", command + more)
+            #expect(result.code == 69, "\(command): \(result.errors)")
+        }
+    }
 }

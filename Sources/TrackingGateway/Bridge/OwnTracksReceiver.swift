@@ -38,7 +38,8 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
     ///   - reader: Reads the OwnTracks messages.
     ///   - transport: The connection to the broker. The receiver runs and closes it.
     ///   - quarantine: Stores the invalid pieces of messages.
-    ///   - failsFast: `true` to end with an error when the broker cannot be reached at any of its addresses.
+    ///   - failsFast: `true` to end with an error when the broker cannot be reached at any of its addresses, at the
+    ///     start or after a lost connection.
     ///   - logger: The logger for refusals and failures.
     ///   - take: Makes records durable.
     package init(
@@ -79,7 +80,8 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
                     batches[id, default: PhoneBatch()].refused += batch.refused
                     batches[id, default: PhoneBatch()].corrections += batch.corrections
                 case .subscribed(_, let refusals): self.note(refusals)
-                case .disconnected(let lost): try self.note(lost)
+                case .disconnected(let lost):
+                    if let error = lost.endingError(failsFast: self.failsFast) { throw error }
                 case .published: break
                 }
             }
@@ -176,11 +178,6 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
                 metadata: ["filter": "\(filter)", "reason": "\(error.map { "\($0)" } ?? "")"])
         }
         if refused.isEmpty { self.logger.info("OwnTracks bridge is connected and receives messages") }
-    }
-
-    private func note(_ lost: Disconnection) throws(TrackingError) {
-        guard let reason = lost.reason else { return }
-        if lost.retry == nil || self.failsFast && lost.failure != nil { throw reason }
     }
 }
 

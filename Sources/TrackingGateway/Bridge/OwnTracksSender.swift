@@ -9,6 +9,7 @@ import TrackingRuntime
 package final class OwnTracksSender<Transport: MessageTransport>: Service {
     private let machine: Mutex<OwnTracksRepublisher>
     private let transport: Transport
+    private let failsFast: Bool
     private let logger: Logger
     private let bad: BadMessages
     private let clock = DeviceClock()
@@ -18,20 +19,24 @@ package final class OwnTracksSender<Transport: MessageTransport>: Service {
     /// - Parameters:
     ///   - configuration: The settings of the republishing.
     ///   - transport: The connection to the broker. The sender runs and closes it.
+    ///   - failsFast: `true` to end with an error when the broker cannot be reached at any of its addresses, at the
+    ///     start or after a lost connection.
     ///   - logger: The logger for refusals and invalid messages.
     package init(
-        configuration: OwnTracksRepublisher.Configuration, transport: Transport,
+        configuration: OwnTracksRepublisher.Configuration, transport: Transport, failsFast: Bool = false,
         logger: Logger = Logger(label: "godwit.bridge")
     ) {
         self.machine = Mutex(OwnTracksRepublisher(configuration))
         self.transport = transport
+        self.failsFast = failsFast
         self.logger = logger
         self.bad = BadMessages(logger: logger)
     }
 
     /// Republishes positions until a graceful shutdown or cancellation. Call it once.
     ///
-    /// - Throws: The reason for which the connection to the broker ended for good.
+    /// - Throws: The reason for which the connection ended for good, or for which it could not be made if the sender is
+    ///   to fail fast.
     package func run() async throws {
         try await self.transport.run(beside: { try await self.listen() })
     }
@@ -41,8 +46,10 @@ package final class OwnTracksSender<Transport: MessageTransport>: Service {
             defer { group.cancelAll() }
             for await events in self.transport.events {
                 for event in events {
-                    if case .disconnected(let lost) = event, lost.retry == nil, let reason = lost.reason {
-                        throw reason
+                    if case .disconnected(let lost) = event,
+                        let error = lost.endingError(failsFast: self.failsFast)
+                    {
+                        throw error
                     }
                     if case .subscribed = event { group.addTask { await self.compare() } }
                     self.deliver { $0.happened(event) }

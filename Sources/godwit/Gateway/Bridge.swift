@@ -117,7 +117,8 @@ extension Bridge {
             }
             return OwnTracksSender(
                 configuration: configuration,
-                transport: try self.broker.transport(client, user: self.user(of: client), remedy: self.remedy))
+                transport: try self.broker.transport(client, user: self.user(of: client), remedy: self.remedy),
+                failsFast: self.broker.failFast)
         }
 
         /// Returns the client id of one of the bridge's connections: the bridge's name, a hyphen, and the given part.
