@@ -47,4 +47,15 @@ import TrackingCore
         #expect(try await self.ending(after: [lost, nextAddress], failsFast: true) == Script.closed)
         #expect(try await self.ending(after: [lost, nextAddress, failed], failsFast: false) == Script.closed)
     }
+
+    /// The broker's own statement (reason code 0x8E) ends the sender. A mere suspicion does not.
+    @Test func aTakeoverEndsTheSender() async throws {
+        let suspicion = TrackingError(.takenOver, "4 connections in a row were closed")
+        let stated = TrackingError(.takenOver, "another program connected with the same client id", reasonCode: 0x8E)
+        func lost(_ reason: TrackingError) -> Disconnection {
+            Disconnection(reason: reason, retry: .seconds(1), lasted: .seconds(60))
+        }
+        #expect(try await self.ending(after: [lost(suspicion), lost(stated)], failsFast: false) == stated)
+        #expect(try await self.ending(after: [lost(suspicion)], failsFast: false) == Script.closed)
+    }
 }

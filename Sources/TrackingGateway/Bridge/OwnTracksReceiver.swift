@@ -57,8 +57,8 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
 
     /// Receives messages until a graceful shutdown or cancellation. Call it once.
     ///
-    /// - Throws: The reason for which the connection ended for good, or for which it could not be made if the receiver
-    ///   is to fail fast.
+    /// - Throws: `takenOver` when the broker reports that another program uses the client id; the reason for which the
+    ///   connection ended for good, or for which it could not be made if the receiver is to fail fast.
     package func run() async throws {
         try await self.transport.run(beside: { try await self.listen() })
     }
