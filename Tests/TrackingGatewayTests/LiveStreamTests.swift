@@ -148,6 +148,23 @@ import TrackingSubscriber
         #expect(cuts.withLock { $0 } == 1)
     }
 
+    /// The client did not read between two heartbeats. The newer one waits for it, and not none.
+    @Test func aHeartbeatReplacesAnUnwrittenOne() async throws {
+        let stream = LiveStream(
+            id: try #require(LiveStreamID("one")), caller: self.caller,
+            selection: LiveSelection(.everything, reads: .all), opened: UnixTime(1000), opening: .snapshot([])
+        ) {}
+        let ids = (1...2).map { LiveEventID(epoch: 7, number: $0, time: UnixTime(1000)) }
+        for id in ids { stream.beat(id) }
+        let step = Task { await stream.next() }
+        let limit = Task {
+            try await Task.sleep(for: .seconds(30))
+            step.cancel()
+        }
+        #expect(await step.value == .heartbeat(ids[1]))
+        limit.cancel()
+    }
+
     /// The moment this many seconds after the time 1000.
     private func moment(_ seconds: Int) -> Moment {
         Moment(now: MonotonicTime(.seconds(seconds)), wall: UnixTime(Double(1_000 + seconds)))

@@ -55,10 +55,11 @@ package final class LiveStream: Sendable {
             return self.heartbeat.take().map { .heartbeat($0) }
         }
 
-        /// `true` if nothing waits to be written to the client of the live stream: no update, no heartbeat and no end.
-        var isIdle: Bool {
-            self.ending == nil && self.opening.isEmpty && self.queue.count == 0 && self.heartbeat == nil
-        }
+        /// `true` if an update waits to be written.
+        var hasUpdates: Bool { !self.opening.isEmpty || self.queue.count > 0 }
+
+        /// `true` if nothing waits to be written: no update, no heartbeat and no end.
+        var isIdle: Bool { self.ending == nil && !self.hasUpdates && self.heartbeat == nil }
     }
 
     /// The random id of the live stream.
@@ -126,10 +127,12 @@ package final class LiveStream: Sendable {
         return lost
     }
 
-    /// Adds a heartbeat if nothing waits to be written to the client of the live stream. Otherwise adds none, and
-    /// removes an earlier heartbeat that is not written yet.
+    /// Adds a heartbeat if no update waits to be written. It replaces a heartbeat that is not written yet.
     func beat(_ id: LiveEventID) {
-        self.state.withLock { $0.heartbeat = $0.isIdle ? id : nil }
+        self.state.withLock { state in
+            guard state.ending == nil, !state.hasUpdates else { return }
+            state.heartbeat = id
+        }
         self.wake()
     }
 
