@@ -173,18 +173,18 @@ final class DemoStage: Sendable {
             ?? 0
     }
 
-    /// Returns the number of the van's points in the history, and the number of its records that are missing in the
-    /// history. Both are 0 if the history does not exist by the end of the wait.
+    /// Returns the numbers of the van's recorded and lost records; `nil` if the history has nothing of the van by the
+    /// end of the wait.
     ///
-    /// - Parameter patience: The longest wait until no record is missing.
-    func totals(within patience: Duration) async throws -> (points: Int, lost: UInt64) {
+    /// - Parameters:
+    ///   - live: The numbers of the positions that arrived live.
+    ///   - patience: The longest wait until no record is missing.
+    func totals(live: Set<UInt64>, within patience: Duration) async throws -> DemoTotals? {
         let deadline = ContinuousClock.now + patience
         while true {
             let report = try await self.history { store in try await store.verify(try TrackableID(Self.trackable)) }
-            let gaps = report?.streams.flatMap(\.undeclaredGaps) ?? []
-            let lost = gaps.reduce(UInt64(0)) { $0 + ($1.upperBound - $1.lowerBound + 1) }
-            if report != nil, lost == 0 || ContinuousClock.now >= deadline { return (report?.points ?? 0, lost) }
-            guard ContinuousClock.now < deadline else { return (0, 0) }
+            let totals = report.map { DemoTotals($0, live: live) }
+            if totals?.lost == 0 || ContinuousClock.now >= deadline { return totals }
             try await Task.sleep(for: .milliseconds(500))
         }
     }

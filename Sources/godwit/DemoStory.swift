@@ -228,16 +228,16 @@ final class DemoStory: Service {
 
     private func summarize(after elapsed: Duration) async throws {
         self.stage.restoreNetwork()
-        let sent = self.scene.withLock { $0.live.count }
+        let live = self.scene.withLock { $0.live }
+        let sent = live.count
         let seconds = Int(elapsed.inSeconds)
-        let totals = try await self.stage.totals(within: Self.patience)
+        let totals = try await self.stage.totals(live: live, within: Self.patience)
         let saved = seconds == 0 ? 0 : max(0, 100 - 100 * sent / seconds)
         try self.say(
             """
 
             Summary of \(seconds) s
-              recorded: \(counted(totals.points, "point")), all of them in the history
-              lost: \(totals.lost)
+            \(DemoTotals.lines(for: totals))
               sent live: \(counted(sent, "position")) of \(seconds) at one a second; the resolution saved \(saved) %
 
             Next, your own phone or van on the map: docs/tutorials/your-first-map.md

@@ -1,6 +1,7 @@
 import Testing
 import TrackingCore
 
+@testable import TrackingStore
 @testable import godwit
 
 @Suite struct DemoTaleTests {
@@ -46,5 +47,29 @@ import TrackingCore
         #expect(DemoPace.bar(60) == "██████████")
         #expect(DemoPace.bar(2) == "█░░░░░░░░░")
         #expect(DemoPace.bar(0) == "░░░░░░░░░░")
+    }
+
+    private func report(stored: ClosedRange<UInt64>, gone: ClosedRange<UInt64>? = nil) throws -> VerifyReport {
+        var coverage = StreamCoverage([.init(.stored, stored)])
+        if let gone { coverage.declare(gone, .gone) }
+        let id = try #require(StreamID("one"))
+        let stream = VerifyReport.StreamReport(id: id, coverage: coverage, duplicates: 0, clockFaults: 0)
+        return VerifyReport(
+            streams: [stream], points: coverage[.stored].count, unnumbered: 0, unnumberedClockFaults: 0,
+            erasedBefore: nil)
+    }
+
+    @Test func theSummaryCountsEveryLostRecord() throws {
+        let whole = DemoTotals(try self.report(stored: 1...60), live: [1, 31, 60])
+        #expect(DemoTotals.lines(for: whole) == "  recorded: 60 points, all of them in the history\n  lost: 0")
+        // A live position that the history lacks, a gap at the beginning, and records that the device no longer has.
+        #expect(DemoTotals(try self.report(stored: 1...60), live: [62]).lost == 2)
+        #expect(DemoTotals(try self.report(stored: 4...60), live: []).lost == 3)
+        let gone = DemoTotals(try self.report(stored: 1...50, gone: 51...60), live: [40])
+        #expect(DemoTotals.lines(for: gone) == "  recorded: 50 points in the history\n  lost: 10")
+    }
+
+    @Test func theSummaryWithoutAHistoryClaimsNothing() {
+        #expect(DemoTotals.lines(for: nil) == "  recorded: unknown, because the demo has no history yet")
     }
 }
