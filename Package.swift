@@ -244,9 +244,10 @@ let package = Package(
         .testTarget(
             name: "ProgramTests",
             dependencies: [
-                "GodwitOptions", "TestSupport", "TrackingControl", "TrackingCore", "TrackingHistory", "TrackingMQTT",
-                "TrackingPublisher", "TrackingRecorder", "TrackingRules", "TrackingRuntime", "TrackingStore",
-                "TrackingSubscriber", "godwit", "godwit-agent", argumentParser, logging,
+                "GodwitOptions", "TestSupport", "TrackingControl", "TrackingCore", "TrackingGateway",
+                "TrackingHistory", "TrackingMQTT", "TrackingPublisher", "TrackingRecorder", "TrackingRules",
+                "TrackingRuntime", "TrackingStore", "TrackingSubscriber", "godwit", "godwit-agent", argumentParser,
+                logging,
             ],
             swiftSettings: settings),
         .testTarget(

@@ -56,6 +56,24 @@ import TrackingCore
         _ = try await gateway.access.makeToken(grant)
     }
 
+    /// An expired token leaves its name to a new one.
+    @Test func aNameIsFreeOnceItsTokenHasExpired() async throws {
+        let gateway = try TestGateway()
+        let end = self.start.advanced(by: .seconds(60))
+        let old = try await gateway.access.makeToken(
+            AccessGrant(name: "desk", reads: .all, begins: self.start, ends: end))
+        let next = AccessGrant(name: "desk", reads: .all, begins: end)
+        var early = next
+        early.begins = end.advanced(by: .seconds(-1))
+        let tooEarly = early
+        await #expect(throws: TrackingError.self) { try await gateway.access.makeToken(tooEarly) }
+        #expect(try await gateway.access.caller(presenting: old.text, now: self.start) != nil)
+        let new = try await gateway.access.makeToken(next)
+        #expect(try await gateway.access.caller(presenting: new.text, now: end) != nil)
+        #expect(try await gateway.access.caller(presenting: old.text, now: end) == nil)
+        #expect(try await gateway.access.grants(.token).map { $0.state(at: end) } == [.revoked, .valid])
+    }
+
     @Test func noSecretIsKept() async throws {
         let gateway = try TestGateway()
         let token = try await gateway.token()

@@ -131,23 +131,34 @@ package struct AccessStore: Sendable {
 
     // MARK: - Tokens and share links
 
-    /// Creates a token with the given permissions, and stores its hash and its permissions.
+    /// Creates a token with the given permissions, and stores its hash and its permissions. An expired token of the same
+    /// name is revoked.
     ///
-    /// - Parameter grant: The permissions of the token.
+    /// - Parameter grant: The permissions of the token. Its validity begins now.
     /// - Returns: The token, which the gateway does not store.
-    /// - Throws: `invalidConfiguration` when a token of this name exists that was not revoked, even if it has expired;
-    ///   `storeFailed` or, for a damaged database, `storeUnusable`.
+    /// - Throws: `invalidConfiguration` when a valid token of this name exists; `storeFailed` or, for a damaged database,
+    ///   `storeUnusable`.
     package func makeToken(_ grant: AccessGrant) async throws(TrackingError) -> AccessSecret {
-        let isNew = try await self.database.read { db in
-            try Self.grants(db, "t.kind = 0 AND t.revoked IS NULL AND t.name = ?", [grant.name]).isEmpty
-        }
-        guard isNew else {
+        guard try await self.freeName(of: grant) else {
             throw TrackingError(
                 .invalidConfiguration,
                 "cannot create the token: there is a token '\(grant.name)' already. Use another name, or revoke the existing token first"
             )
         }
         return try await self.make(grant, .token).secret
+    }
+
+    /// Revokes an expired token with the name of a new one.
+    ///
+    /// - Returns: `false` if a valid token has the name.
+    private func freeName(of grant: AccessGrant) async throws(TrackingError) -> Bool {
+        let actor = self.actor
+        return try await self.database.write { db in
+            let formers = try Self.grants(db, "t.kind = 0 AND t.revoked IS NULL AND t.name = ?", [grant.name])
+            guard formers.allSatisfy({ $0.state(at: grant.begins) == .expired }) else { return false }
+            for former in formers { try Self.revoke(former, .revokeToken, grant.begins, by: actor, db) }
+            return true
+        }
     }
 
     /// Creates a share link, which shows the live position of one trackable from `now` on.
@@ -255,13 +266,16 @@ package struct AccessStore: Sendable {
         let actor = self.actor
         return try await self.database.write { db in
             let grants = try Self.grants(db, "t.revoked IS NULL AND \(condition)", value)
-            for grant in grants {
-                try db.execute(
-                    sql: "UPDATE token SET revoked = ? WHERE number = ?", arguments: [now.seconds, grant.number])
-                try AuditLog.add(action, grant.object, by: actor, to: db)
-            }
+            for grant in grants { try Self.revoke(grant, action, now, by: actor, db) }
             return !grants.isEmpty
         }
+    }
+
+    private static func revoke(
+        _ grant: AccessGrant, _ action: AuditLog.Action, _ now: UnixTime, by actor: AuditActor, _ db: Database
+    ) throws {
+        try db.execute(sql: "UPDATE token SET revoked = ? WHERE number = ?", arguments: [now.seconds, grant.number])
+        try AuditLog.add(action, grant.object, by: actor, to: db)
     }
 
     private static let columns =

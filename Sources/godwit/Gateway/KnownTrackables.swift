@@ -48,11 +48,12 @@ struct KnownTrackables {
             ].compactMap(\.self).joined(separator: " ") + "\n")
     }
 
-    /// Returns the trackables that have a label or a group, or that a token names as publishable, unless the token was
-    /// revoked.
+    /// Returns the trackables that have a label or a group, or that a valid token names as publishable.
     private func named() async throws -> Set<TrackableID> {
         var ids = Set(try await self.state.useRules { try await $0.labels() }.keys)
-        for grant in try await self.state.useAccess({ try await $0.grants(.token) }) where grant.revoked == nil {
+        let now = TimeText.now
+        let grants = try await self.state.useAccess { try await $0.grants(.token) }
+        for grant in grants where grant.state(at: now) == .valid {
             if case .only(let published) = grant.publishes { ids.formUnion(published) }
         }
         return ids
