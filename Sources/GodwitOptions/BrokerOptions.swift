@@ -157,18 +157,17 @@ extension BrokerOptions {
     }
 
     /// Returns the client id and a new session id for this run of the program. The client id is `--client-id`, else the
-    /// first valid one of these: the user name in the broker's first address, the name (CN) in the client certificate,
-    /// a random id.
+    /// first valid one of these: the user name that the broker's addresses have in common (see ``user``), the name (CN)
+    /// in the client certificate, a random id.
     ///
-    /// - Throws: `invalidName` if `--client-id` is malformed; `invalidConfiguration` if an address of the broker is
-    ///   malformed.
+    /// - Throws: `invalidName` if `--client-id` is malformed; the errors of ``user``.
     public func identity() throws(TrackingError) -> Identity {
         var generator = SystemRandomNumberGenerator()
         let session = SessionID.random(using: &generator)
         if let clientID = self.clientID {
             return Identity(client: try ClientID(clientID), session: session, isRandom: false)
         }
-        if let user = try self.endpoints.first?.1?.user, let client = try? ClientID(user) {
+        if let user = try self.user?.user, let client = try? ClientID(user) {
             return Identity(client: client, session: session, isRandom: false)
         }
         if let path = self.certificate, let name = MQTTConfiguration.TLS.commonName(ofCertificate: path),

@@ -39,4 +39,12 @@ import TrackingMQTT
         #expect(throws: (any Error).self) { try BrokerOptions.parse(["--password", "two"]) }
         #expect(throws: Never.self) { try BrokerOptions.parse(["--password", ""]) }
     }
+
+    /// Only one of the addresses names the user with which the program signs in at all of them.
+    @Test func theClientIDIsTheUserOfAnyAddress() throws {
+        let options = try BrokerOptions.parse(["--broker", "mqtt://10.0.0.1", "--broker", "mqtt://van-7@10.0.0.2"])
+        let identity = try options.identity()
+        #expect(identity.client.rawValue == "van-7" && !identity.isRandom)
+        #expect(try options.user?.user == "van-7")
+    }
 }
