@@ -86,11 +86,18 @@ public enum LayeredArguments {
 
     /// Returns the path of the configuration file named on the command line or in the environment; `nil` for none.
     private static func file(_ arguments: [String], _ environment: [String: String]) -> String? {
-        for (index, argument) in arguments.enumerated() {
-            if argument.hasPrefix("--config=") { return String(argument.dropFirst("--config=".count)) }
-            if argument == "--config", index + 1 < arguments.count { return arguments[index + 1] }
+        self.value(of: "config", onCommandLine: arguments) ?? self.value(of: "config", in: environment)
+    }
+
+    /// Returns the first value of an option on the command line; `nil` if the option is not given. The arguments after
+    /// `--` are no options.
+    private static func value(of option: String, onCommandLine arguments: [String]) -> String? {
+        let own = arguments.prefix { $0 != "--" }
+        for (index, argument) in own.enumerated() {
+            if argument.hasPrefix("--\(option)=") { return String(argument.dropFirst(option.count + 3)) }
+            if argument == "--\(option)", index + 1 < own.count { return own[index + 1] }
         }
-        return self.value(of: "config", in: environment)
+        return nil
     }
 
     /// Returns the value of an option's environment variable, such as `GODWIT_BROKER` for `broker`; `nil` if the
@@ -104,11 +111,7 @@ public enum LayeredArguments {
     private static func profile(
         _ arguments: [String], _ environment: [String: String], _ settings: FileSettings?
     ) -> Profile? {
-        let own = arguments.prefix { $0 != "--" }
-        for (index, argument) in own.enumerated() {
-            if argument.hasPrefix("--profile=") { return Profile(rawValue: String(argument.dropFirst(10))) }
-            if argument == "--profile", index + 1 < own.count { return Profile(rawValue: own[index + 1]) }
-        }
+        if let named = self.value(of: "profile", onCommandLine: arguments) { return Profile(rawValue: named) }
         let filed = settings?.entry(of: "profile") { _ in false }?.value.text
         return (self.value(of: "profile", in: environment) ?? filed).flatMap(Profile.init)
     }

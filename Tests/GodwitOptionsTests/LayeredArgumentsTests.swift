@@ -66,6 +66,15 @@ private struct Sample: ParsableCommand {
         #expect(try self.merge(["sub", "--", "--topic-root="]) == ["sub", "--", "--topic-root="])
     }
 
+    /// The words after `--` are no options, so that none of them names a configuration file.
+    @Test(arguments: [["--config", "/nonexistent.yaml"], ["--config=/nonexistent.yaml"]])
+    func aConfigurationFileIsNotNamedBehindTheSeparator(words: [String]) throws {
+        #expect(try self.merge(["sub", "--"] + words) == ["sub", "--"] + words)
+        #expect(
+            try self.merge(["sub", "--"] + words, file: "topic-root: file\n")
+                == ["sub", "--topic-root=file", "--"] + words)
+    }
+
     @Test func aByteOrderMarkInFrontOfTheFileIsPassedOver() throws {
         #expect(try self.merge(["sub"], file: "\u{FEFF}topic-root: file\n") == ["sub", "--topic-root=file"])
     }
