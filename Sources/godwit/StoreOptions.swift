@@ -18,12 +18,12 @@ struct StoreOptions: ParsableArguments {
     /// it for at most three minutes.
     ///
     /// - Parameters:
-    ///   - mayMake: `true` to create a SQLite file that does not exist; `false` makes that an error. The tables in a
-    ///     PostgreSQL database are always created if they are missing.
+    ///   - mayMake: `true` to create a history that does not exist: the SQLite file, or the tables in the PostgreSQL
+    ///     database; `false` makes that an error.
     ///   - mayChange: `true` to open an existing SQLite file for writing; `false` opens it for reading, unless
     ///     `mayMake` is `true`.
-    /// - Throws: `inputUnreadable` if the SQLite file does not exist; `storeUnusable`, `storeFailed` or `storeBusy` if
-    ///   the history cannot be used; the errors of `body`.
+    /// - Throws: `inputUnreadable` if the history does not exist; `storeUnusable`, `storeFailed` or `storeBusy` if it
+    ///   cannot be used; the errors of `body`.
     func use<Value>(
         mayMake: Bool = false, mayChange: Bool = false, _ body: (any HistoryStore) async throws -> Value
     ) async throws -> Value {
@@ -39,14 +39,14 @@ struct StoreOptions: ParsableArguments {
     /// Opens the history that `--store` selects.
     ///
     /// - Parameters:
-    ///   - mayMake: `true` to create a SQLite file that does not exist, and to open it for writing; `false` makes a
-    ///     missing file an error. The tables in a PostgreSQL database are always created if they are missing.
+    ///   - mayMake: `true` to create a history that does not exist, and to open it for writing; `false` makes a missing
+    ///     history an error.
     ///   - mayChange: `true` to open an existing SQLite file for writing. If `mayMake` and `mayChange` are `false`, the
     ///     file is opened for reading only.
     ///   - patience: The longest time to wait for each answer of a database server; `nil` for no limit.
-    ///   - isAway: Called with the reason if the database server cannot be reached, and the history is returned all the
-    ///     same. With `nil`, an unreachable server is an error.
-    /// - Throws: `inputUnreadable` if the SQLite file does not exist; `invalidConfiguration` if the address of the
+    ///   - isAway: Called with the reason if the database server cannot be reached or has no history yet, and the history
+    ///     is returned all the same. With `nil`, both are errors.
+    /// - Throws: `inputUnreadable` if the history does not exist; `invalidConfiguration` if the address of the
     ///   server cannot be read; `storeUnusable`, `storeFailed` or `storeBusy` if the history cannot be opened.
     func open(
         mayMake: Bool, mayChange: Bool = false, patience: Duration? = nil, isAway: ((TrackingError) -> Void)? = nil
@@ -62,7 +62,7 @@ struct StoreOptions: ParsableArguments {
             return try SQLiteHistoryStore(path: path, isForReading: !mayMake && !mayChange)
         case .postgres(let address):
             return try await PostgresHistoryStore(
-                address: address, patience: patience, isAway: isAway)
+                address: address, mayMake: mayMake, patience: patience, isAway: isAway)
         }
     }
 

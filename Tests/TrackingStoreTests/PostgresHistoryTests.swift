@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 import TrackingCore
@@ -48,6 +49,31 @@ struct PostgresHistoryTests {
         for part in ["schema godwit", "version 99", "expects version 1", "name another database"] {
             #expect(error?.message.contains(part) == true, "\(error?.message ?? "") lacks '\(part)'")
         }
+    }
+
+    /// A program that only reads creates nothing. Once another program has made the history, it is read.
+    @Test func aMissingHistoryIsReportedAndNotMade() async throws {
+        let server = try await PostgresServer.shared()
+        let address = try await server.makeDatabase()
+        let error = await #expect(throws: TrackingError.self) {
+            _ = try await PostgresHistoryStore(address: address, mayMake: false)
+        }
+        #expect(error?.code == .inputUnreadable && error?.message.contains("no schema godwit") == true)
+        let schemas = "SELECT 1::bigint FROM pg_namespace WHERE nspname = 'godwit'"
+        let isMade = try PostgresConnection(address).run(schemas).count > 0
+        #expect(!isMade)
+        let reasons = Mutex<[TrackingError]>([])
+        let reader = try await PostgresHistoryStore(address: address, mayMake: false) { error in
+            reasons.withLock { $0.append(error) }
+        }
+        #expect(reasons.withLock { $0.count } == 1)
+        let early = await #expect(throws: TrackingError.self) { try await reader.trackables(after: nil, limit: 1) }
+        #expect(early?.code == .storeFailed && early?.message == error?.message)
+        let maker = try await PostgresHistoryStore(address: address)
+        #expect(try await maker.store(batch(points(1...3))).stored == 3)
+        #expect(try await reader.trackables(after: nil, limit: 1).count == 1)
+        try await maker.close()
+        try await reader.close()
     }
 
     @Test func theErrorForAMissingServerOmitsThePassword() async throws {

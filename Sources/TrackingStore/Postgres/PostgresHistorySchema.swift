@@ -13,12 +13,23 @@ enum PostgresHistorySchema {
     /// "GdWt".
     private static let lock = 0x4764_5774
 
+    /// The error for a database without a history when none may be made.
+    static let missing = TrackingError(
+        .storeFailed,
+        "cannot find a history of Godwit in the PostgreSQL database: it has no schema \(name). Name another database with --store, or create the history with godwit record or godwit import"
+    )
+
     /// Configures a connection, and makes the tables where the database has none.
     ///
-    /// - Throws: `storeUnusable` when the tables have another version; `storeFailed`.
-    static func prepare(_ connection: PostgresConnection) throws(TrackingError) {
+    /// - Parameter mayMake: `false` to create nothing; a database without tables is then an error.
+    /// - Throws: `storeUnusable` when the tables have another version; ``missing`` when the database has none and
+    ///   `mayMake` is `false`; `storeFailed`.
+    static func prepare(_ connection: PostgresConnection, mayMake: Bool) throws(TrackingError) {
         try connection.runAll(self.session)
-        if try self.isEmpty(connection) { try self.makeTablesAlone(connection) }
+        if try self.isEmpty(connection) {
+            guard mayMake else { throw self.missing }
+            try self.makeTablesAlone(connection)
+        }
         try connection.runAll(self.searchPath(isLocal: false))
     }
 

@@ -7,28 +7,34 @@ public final class PostgresHistoryStore: HistoryStore {
     let reader: PostgresThread
     let known = Mutex(PostgresLedger())
 
-    /// Opens a history, or makes it if the database has none.
+    /// Opens a history. By default, makes it if the database has none.
     ///
     /// - Parameters:
     ///   - address: `postgres://user@host:port/database`, or another connection string of libpq. libpq's environment
     ///     variables and password file apply.
+    ///   - mayMake: `false` to create nothing in the database.
     ///   - patience: The time that a call waits for an answer of the server before it throws `storeFailed`; `nil` to
     ///     wait without a limit.
-    ///   - isAway: A closure that is called with the reason why the server cannot be reached. The initializer then
-    ///     succeeds, and every call throws `storeFailed` until the server can be reached.
-    /// - Throws: `invalidConfiguration` when the address cannot be read; `storeUnusable` when the history has another
-    ///   version, or the server rejects the user, the password or the database, or has no PostGIS; `storeFailed` when
-    ///   the server cannot be reached.
+    ///   - isAway: A closure that is called with the reason why the server cannot be reached, or why there is no history
+    ///     yet. The initializer then succeeds, and every call throws `storeFailed` until the history can be used.
+    /// - Throws: `invalidConfiguration` when the address cannot be read; `inputUnreadable` when the database has no
+    ///   history and `mayMake` is `false`; `storeUnusable` when the history has another version, or the server rejects
+    ///   the user, the password or the database, or has no PostGIS; `storeFailed` when the server cannot be reached.
     public init(
-        address: String, patience: Duration? = nil, isAway: ((TrackingError) -> Void)? = nil
+        address: String, mayMake: Bool = true, patience: Duration? = nil, isAway: ((TrackingError) -> Void)? = nil
     ) async throws(TrackingError) {
-        self.writer = PostgresThread(address, name: "godwit.history.write", patience: patience, isForStoring: true)
-        self.reader = PostgresThread(address, name: "godwit.history.read", patience: patience, isForStoring: false)
+        self.writer = PostgresThread(
+            address, name: "godwit.history.write", patience: patience, isForStoring: true, mayMake: mayMake)
+        self.reader = PostgresThread(
+            address, name: "godwit.history.read", patience: patience, isForStoring: false, mayMake: mayMake)
         do throws(TrackingError) {
             try await self.writer.perform { _ in }
         } catch {
             guard error.code == .storeFailed else { throw error }
-            if await self.writer.isServed() {
+            if error == PostgresHistorySchema.missing {
+                guard let isAway else { throw TrackingError(.inputUnreadable, error.message) }
+                isAway(error)
+            } else if await self.writer.isServed() {
                 try await self.openServed()
             } else if let isAway {
                 isAway(error)

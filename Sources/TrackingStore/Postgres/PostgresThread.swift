@@ -9,6 +9,7 @@ final class PostgresThread: Sendable {
     private let address: String
     private let patience: Duration?
     private let isForStoring: Bool
+    private let mayMake: Bool
     private let thread: DispatchQueue
     private let connection = Mutex<PostgresConnection?>(nil)
     private let underWay = Mutex(UnderWay())
@@ -32,10 +33,12 @@ final class PostgresThread: Sendable {
     ///   - patience: The time that a call waits for the server's answer; `nil` for no limit.
     ///   - isForStoring: `true` for a connection that stores: its calls wait for locks no longer than
     ///     ``PostgresConnection/lockTimeout``.
-    init(_ address: String, name: String, patience: Duration? = nil, isForStoring: Bool) {
+    ///   - mayMake: `true` to make the tables of a history where the database has none.
+    init(_ address: String, name: String, patience: Duration? = nil, isForStoring: Bool, mayMake: Bool) {
         self.address = address
         self.patience = patience
         self.isForStoring = isForStoring
+        self.mayMake = mayMake
         self.thread = DispatchQueue(label: name)
     }
 
@@ -132,7 +135,7 @@ final class PostgresThread: Sendable {
     }
 
     private func prepare(_ connection: PostgresConnection) throws(TrackingError) {
-        try PostgresHistorySchema.prepare(connection)
+        try PostgresHistorySchema.prepare(connection, mayMake: self.mayMake)
         if self.isForStoring { try connection.limitWaiting() }
     }
 

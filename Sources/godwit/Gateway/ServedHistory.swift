@@ -19,8 +19,8 @@ extension Serve {
     /// Opens the history that the gateway shows.
     ///
     /// With `--store` and without `--acknowledge-by`, the gateway records into the history, and creates a missing
-    /// SQLite file. In all other cases, and if the SQLite file is not writable, it only reads the history and creates
-    /// no file. A missing file is then read once it exists. With `--no-store`, the gateway has no history.
+    /// one. In all other cases, and if the SQLite file is not writable, it only reads the history and creates none. A
+    /// missing history is then read once it exists. With `--no-store`, the gateway has no history.
     func openHistory() async throws -> ServedHistory {
         guard !self.noStore else { return ServedHistory() }
         let isRecordedHere = self.store.store != nil && self.intake.acknowledgeBy.isEmpty
@@ -29,12 +29,12 @@ extension Serve {
         case .postgres:
             let isAway: (TrackingError) -> Void = { error in
                 Logger(label: "godwit.gateway").error(
-                    "History server cannot be reached: the gateway tries again at each request for the history",
+                    "History server cannot be reached or has no history: the gateway tries again at each request for the history",
                     metadata: ["reason": "\(error.message)"]
                 )
             }
             let store = try await self.store.open(
-                mayMake: false, patience: .seconds(30), isAway: self.broker.failFast ? nil : isAway)
+                mayMake: isRecordedHere, patience: .seconds(30), isAway: self.broker.failFast ? nil : isAway)
             return ServedHistory(store: store, isRecordedHere: isRecordedHere)
         }
     }
