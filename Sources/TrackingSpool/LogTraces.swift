@@ -1,10 +1,11 @@
 import SystemLibrary
+import TrackingCore
 
 /// Looks for evidence that a file is, or once was, a device's log. A damaged log is salvaged, but a file of another
 /// program is left unchanged.
 ///
-/// Evidence is the SQL text of the log's tables on the first page, or a row on any page that can be decoded as a row of
-/// these tables. The write-ahead log may contain both as well. A file without content can become a log: an empty file,
+/// Evidence is the SQL text of the log's tables on the first page, or an intact row of these tables on any page. The
+/// write-ahead log may contain both as well. A file without content can become a log: an empty file,
 /// a database without tables, or a file of zeroes.
 struct LogTraces {
     let path: String
@@ -30,12 +31,24 @@ struct LogTraces {
         return !Self.isZero(descriptor) && !self.hasRows && !self.isNamedAhead
     }
 
-    /// `true` if a page of the file or of its write-ahead log has a row that can be decoded as a row of a device's log.
+    /// `true` if a page of the file or of its write-ahead log has an intact row of a device's log.
     private var hasRows: Bool {
         do {
-            try LogRows(path: self.path).forEach { _ in throw Found() }
+            try LogRows(path: self.path).forEach { if Self.isEvidence($0) { throw Found() } }
             return false
         } catch { return true }
+    }
+
+    /// Returns `true` for a row that only a device's log contains.
+    ///
+    /// The checksum of a decoded row is verified, except that of a record: it depends on the id of the record's stream.
+    /// If the row of the stream is intact, that row is evidence. If it is lost, the checksum cannot be verified, and
+    /// the record must at least have a JSON object as its payload.
+    private static func isEvidence(_ row: LogRow) -> Bool {
+        switch row {
+        case .stream, .quarantined, .value, .mark: true
+        case .record(_, _, let record, _): (try? JSONValue(json: record.payload))?.object != nil
+        }
     }
 
     /// `true` if the write-ahead log contains the SQL text of a log's tables. If the log was not closed, this text may

@@ -80,6 +80,36 @@ import TrackingCore
         try await self.isLeftAlone(bytes)
     }
 
+    /// The row has the columns of a record: the length of its text is in the column before, and the last column may be a
+    /// checksum.
+    @Test func aDatabaseWithRowsInTheFormOfRecordsIsLeftAlone() async throws {
+        let bytes = try await self.database([
+            "CREATE TABLE post (id INTEGER PRIMARY KEY, author, number, size, time, kind, tag, body, hash)",
+            "INSERT INTO post VALUES (1, 3, 7, 5, 1.5, 1, NULL, 'hello', 99)",
+        ])
+        try await self.isLeftAlone(bytes)
+    }
+
+    /// Only rows of records are left, whose checksums cannot be verified without the row of their stream.
+    @Test func aLogOfWhichOnlyRecordsAreLeftIsSalvaged() async throws {
+        var main: [UInt8] = []
+        try await SpoolDamageTests.inMemoryFolder { folder in
+            let path = folder.appending(path: "made").path()
+            let log = SQLiteSpool(path: path)
+            _ = try await log.open(now: start)
+            let batch = try entries(1...600).map { entry in
+                var entry = entry
+                entry.record.payload = Array(#"{"text":"\#(String(repeating: "a", count: 280))"}"#.utf8)
+                return entry
+            }
+            try await log.append(batch)
+            try await log.close()
+            main = Array(try Data(contentsOf: URL(filePath: path)))
+        }
+        for place in 0..<(main.count / 2) { main[place] = 0xAA }
+        #expect(try await self.open(main).salvage?.orphans ?? 0 > 100)
+    }
+
     /// The file contains none of the other program's tables yet.
     @Test func anotherProgramsUnclosedDatabaseIsLeftAlone() async throws {
         try await SpoolDamageTests.inMemoryFolder { folder in
