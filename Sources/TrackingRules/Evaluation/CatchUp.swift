@@ -128,17 +128,19 @@ struct CatchUp: Sendable {
     ///   - read: The request that the page answers.
     ///   - kinds: The kinds of messages that webhooks receive.
     ///   - clearings: The number of times that a trackable's position was cleared since the gateway started.
+    ///   - hasRoom: `false` if messages that were received during the reading left no room in memory for the page.
     /// - Returns: `true` if the page is valid, so that its missed records can be queued. `false` if the request is out
-    ///   of date, or if a trackable was cleared during the reading. In the second case the same page is requested
-    ///   again.
+    ///   of date, if a trackable was cleared during the reading, or if there is no room. In the last two cases the same
+    ///   page is requested again.
     mutating func didRead(
-        _ page: HistoryPage, for read: HistoryRead, kinds: Set<Outbox.Kind>, clearings: Int, at moment: Moment
+        _ page: HistoryPage, for read: HistoryRead, kinds: Set<Outbox.Kind>, clearings: Int, hasRoom: Bool,
+        at moment: Moment
     ) -> Bool {
         guard let outstanding = self.outstanding, outstanding.read == read else { return false }
         self.outstanding = nil
         self.earliest = moment.now
         self.backoff = Self.minimumBackoff
-        guard outstanding.clearings == clearings else { return false }
+        guard outstanding.clearings == clearings, hasRoom else { return false }
         self.queries.removeLast()
         self.queries += Self.following(page, read, kinds)
         return true

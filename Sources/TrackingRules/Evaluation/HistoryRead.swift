@@ -13,7 +13,7 @@ struct HistoryRead: Hashable, Sendable {
     }
 
     /// The number of records, or of trackables, on a full page of the history.
-    static let pageSize = 500
+    static let pageSize = PendingMessages.pageCount
 
     var query: Query
     /// The time span of the requested records. It has no meaning for a page of trackables.

@@ -163,7 +163,7 @@ struct RulesStateMachine: Sendable {
     /// Returns the time at which the caller must give the input `timerFired` to the rules' state machine next.
     func nextDeadline(at moment: Moment) -> MonotonicTime {
         let rules = self.book.nextDeadline.map { moment.now.advanced(by: max(.zero, $0.since(moment.wall))) }
-        let catchUp = self.pending.hasRoomForPage ? self.catchUp?.deadline : nil
+        let catchUp = self.pending.wantsPage ? self.catchUp?.deadline : nil
         let deadlines = [rules, catchUp, self.saving.deadline, self.rules.deadline, self.comparison.deadline]
         return deadlines.reduce(self.trimDeadline) { min($0, $1 ?? $0) }
     }
@@ -185,7 +185,7 @@ struct RulesStateMachine: Sendable {
             actions.append(.compare(retained: retained, removingErased: !self.comparison.hasCompared))
         }
         if self.rules.begin(at: moment.now) { actions.append(.loadRules(unless: self.rules.version)) }
-        if self.pending.hasRoomForPage,
+        if self.pending.wantsPage,
             let read = self.catchUp?.nextRead(clearings: self.cleared.count, at: moment)
         {
             actions.append(.readHistory(read))
@@ -324,10 +324,10 @@ struct RulesStateMachine: Sendable {
     // MARK: - Catching up
 
     private mutating func read(_ page: HistoryPage, _ read: HistoryRead, at moment: Moment) {
-        let (kinds, clearings) = (self.configuration.kinds, self.cleared.count)
-        guard self.catchUp?.didRead(page, for: read, kinds: kinds, clearings: clearings, at: moment) == true else {
-            return
-        }
+        let (kinds, clearings, hasRoom) = (self.configuration.kinds, self.cleared.count, self.pending.hasRoomForPage)
+        let isValid = self.catchUp?.didRead(
+            page, for: read, kinds: kinds, clearings: clearings, hasRoom: hasRoom, at: moment)
+        guard isValid == true else { return }
         self.queueMissed(page, read, now: moment.wall)
         let hadReadOnce = self.catchUp?.hasReadOnce
         if self.catchUp?.finishReading(at: moment) == true { return self.finishCatchUp() }
