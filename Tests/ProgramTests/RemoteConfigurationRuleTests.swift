@@ -39,6 +39,9 @@ import TrackingPublisher
         (["--zone", "a,1,2,1000"], ["zone": ["a,1,2,1000", "b,1.001,2,10"]], "zone"),
         (["--zone", "a,1,2,1000"], ["zone": ["a,1,2,1000", "b,1.009,2,100"]], "zone"),
         (["--zone", "a,1,2,1000"], ["zone": ["a,1,2,1000", "b,1.001,2,2000"]], nil),
+        // The margins are 100 m and 10 m, and the centres are about 1200 m or 1220 m apart.
+        (["--zone", "a,1,2,1000"], ["zone": ["a,1,2,1000", "b,1.0108,2,100"]], "zone"),
+        (["--zone", "a,1,2,1000"], ["zone": ["a,1,2,1000", "b,1.011,2,100"]], nil),
         (["--zone", "a,1,2,1000", "--zone", "b,1.05,2,100"], ["zone": ["a,1,2,5500", "b,1.05,2,100"]], "zone"),
         // Floors are only added or coarser.
         (["--floor", "LOW/10000/5"], ["floor": nil], "floor"),

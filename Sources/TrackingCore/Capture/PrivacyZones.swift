@@ -45,7 +45,7 @@ public struct PrivacyZone: Hashable, Sendable {
 
     /// The distance beyond the zone's radius, in metres, at which the trackable counts as having left the zone: a tenth
     /// of the radius, at least 10 m.
-    var margin: Double { max(10, self.radius.value / 10) }
+    package var margin: Double { max(10, self.radius.value / 10) }
 }
 
 /// Hides positions inside privacy zones (`docs/reference/capture.md`, "Zones"). On the device, every position passes

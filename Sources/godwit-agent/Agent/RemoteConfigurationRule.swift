@@ -138,7 +138,6 @@ extension PrivacyZone {
         return distance > self.outerRadius + other.outerRadius || distance + other.outerRadius <= self.radius.value
     }
 
-    /// The radius in metres outside of which a trackable has left the zone. It is larger than the zone's radius, so
-    /// that a trackable at the edge does not enter and leave repeatedly.
-    private var outerRadius: Double { self.radius.value * 1.1 + 10 }
+    /// The radius in metres outside of which a trackable has left the zone: the zone's radius and its margin.
+    private var outerRadius: Double { self.radius.value + self.margin }
 }
