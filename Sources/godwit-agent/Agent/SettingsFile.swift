@@ -26,10 +26,18 @@ struct SettingsFile: Sendable {
         }
     }
 
-    /// Renames a settings file that cannot be read, so that a later change does not overwrite it, and logs an error.
+    /// Renames a settings file that cannot be read, so that a later change does not overwrite it, and logs an error. If
+    /// the file cannot be renamed either, the error says so.
     private func setAside(_ logger: Logger, because reason: any Error) {
         let aside = "\(self.path).unreadable-\(Int64(TimeText.now.seconds))"
-        try? FileManager.default.moveItem(atPath: self.path, toPath: aside)
+        do {
+            try FileManager.default.moveItem(atPath: self.path, toPath: aside)
+        } catch {
+            logger.error(
+                "Agent's settings file is unreadable and could not be renamed: settings changed in earlier runs have no effect, and the next change overwrites the file",
+                metadata: ["path": "\(self.path)", "reason": "\(reason)", "renaming": "\(error)"])
+            return
+        }
         logger.error(
             "Agent's settings file is unreadable and was renamed: settings changed in earlier runs have no effect",
             metadata: ["renamed to": "\(aside)", "reason": "\(reason)"])
