@@ -63,7 +63,7 @@ struct RecorderMetrics: Sendable {
             "Points, trips and events that the recorder received again and that were in the history already.",
         "godwit_recorder_quarantined_total":
             "Messages and records that the recorder quarantined because they are invalid or the store rejected them.",
-        "godwit_recorder_overfull_total": "Records that the recorder rejected because their stream has too many gaps.",
+        "godwit_recorder_overfull_total": "Streams with too many gaps in a commit, of which records were rejected.",
         "godwit_recorder_possible_gaps_total":
             "Connections of the recorder for which the broker had kept no session, so that messages may be missing.",
         "godwit_recorder_broker_dropped_total":
