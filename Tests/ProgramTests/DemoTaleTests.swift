@@ -50,7 +50,7 @@ import TrackingCore
     }
 
     private func report(stored: ClosedRange<UInt64>, gone: ClosedRange<UInt64>? = nil) throws -> VerifyReport {
-        var coverage = StreamCoverage([.init(.stored, stored)])
+        var coverage = StreamCoverage([StreamCoverage.Range(.stored, stored)])
         if let gone { coverage.declare(gone, .gone) }
         let id = try #require(StreamID("one"))
         let stream = VerifyReport.StreamReport(id: id, coverage: coverage, duplicates: 0, clockFaults: 0)

@@ -1,6 +1,8 @@
+import ArgumentParser
 import TestSupport
 import Testing
 import TrackingCore
+import TrackingStore
 
 @testable import godwit
 
