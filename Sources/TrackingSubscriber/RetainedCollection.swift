@@ -42,6 +42,10 @@ struct RetainedCollection: Sendable {
     private(set) var slices = SubscriptionSlices<TopicFilter>()
     private var sweep = RetainedSweep()
     private var gaps = RetainedGaps()
+    /// The number of retained messages that arrived since the last slice of subscriptions was sent.
+    private var arrivedInSlice = 0
+    /// `true` once a slice of this connection brought more retained messages than fit into a broker's queue.
+    private var isOverfull = false
     /// `true` from the broker's answer to the last subscription of a connection until that connection is lost.
     private var isSettled = false
 
@@ -65,7 +69,7 @@ struct RetainedCollection: Sendable {
     ///
     /// - Parameter filters: The topic filters to subscribe to. Those of the most important messages come first.
     mutating func connected(_ filters: [TopicFilter]) {
-        self.isSettled = false
+        (self.isSettled, self.isOverfull) = (false, false)
         self.sweep.connected()
         self.slices.begin(filters)
     }
@@ -82,6 +86,7 @@ struct RetainedCollection: Sendable {
     /// Begins the next slice of subscriptions, and returns its SUBSCRIBE packets; none if every topic filter was sent.
     mutating func nextPackets(now: MonotonicTime) -> [Packet] {
         let trackables = self.sweep.count
+        self.arrivedInSlice = 0
         let packets = self.slices.next(now: now) { $0.retainedMessages(of: trackables) }
         return packets.enumerated().map { number, filters in
             Packet(filters: filters, isLast: self.slices.isAllSent && number == packets.count - 1)
@@ -116,7 +121,11 @@ struct RetainedCollection: Sendable {
 
     /// Handles that a retained message arrived. The next slice of subscriptions is sent only after a short time without
     /// a retained message, and this time begins again now.
-    mutating func retainedArrived(now: MonotonicTime) { self.slices.received(now: now) }
+    mutating func retainedArrived(now: MonotonicTime) {
+        self.slices.received(now: now)
+        self.arrivedInSlice += 1
+        if self.arrivedInSlice > SubscriptionSlices<TopicFilter>.size { self.isOverfull = true }
+    }
 
     /// Counts a trackable as one that has a position, because its position arrived. If its retained position was
     /// cleared (`isCleared`), the trackable no longer counts, and the broker is not asked for its position.
@@ -180,6 +189,8 @@ struct RetainedCollection: Sendable {
         guard self.watchesAll else { return }
         let missing = self.sweep.takeMissing(watched: assets.keys) { assets[$0]?.hasPosition == true }
         for id in missing.sorted() { self.gaps.missing(id, .position, now: now) }
+        if self.isOverfull { self.missStates(of: assets, now: now) }
+        self.isOverfull = false
     }
 
     /// Begins the next round of asking the broker again for missing retained messages, and ends the previous round.
@@ -190,6 +201,12 @@ struct RetainedCollection: Sendable {
             ended: round.ended.flatMap(Self.retainedFilters(of:)), asked: round.asked.flatMap(Self.retainedFilters(of:))
         )
     }
+
+    /// Handles that the subscriber sent the topic filters of a question in this number of SUBSCRIBE packets.
+    mutating func asked(packets: Int, now: MonotonicTime) { self.gaps.sent(packets: packets, now: now) }
+
+    /// Handles that the broker answered a SUBSCRIBE packet of a question.
+    mutating func questionAnswered(now: MonotonicTime) { self.gaps.answered(now: now) }
 
     private static func retainedFilters(of id: TrackableID) -> [TopicFilter] {
         [.topic(.location(id)), .publishers(id), .topic(.resolution(id)), .topic(.trip(id))]

@@ -87,6 +87,9 @@ extension SubscriberStateMachine {
             let answer = self.answered(filters, refusals, at: moment)
             for id in self.silence.ids { self.expectMessage(of: id, at: moment) }
             return answer + self.assets.keys.flatMap { self.stateMayHaveChanged($0, reason: nil) }
+        case .asking:
+            self.retained.questionAnswered(now: moment.now)
+            return []
         case .announcement, .event, .ignored, nil:
             return []
         }

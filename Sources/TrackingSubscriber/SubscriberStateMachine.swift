@@ -55,6 +55,8 @@ package struct SubscriberStateMachine: Sendable {
         case announcement(Topic)
         /// A tracking event or command that the program publishes, with the number of the program's request.
         case event(UInt64)
+        /// A subscribe packet that asks the broker again for missing retained messages.
+        case asking
         /// A subscribe packet whose answer from the broker is ignored.
         case ignored
     }
@@ -199,8 +201,9 @@ package struct SubscriberStateMachine: Sendable {
         actions += self.subscribe(self.retained.duePackets(now: moment.now))
         if let question = self.retained.askAgain(now: moment.now) {
             let ended = SubscriptionSlices.packets(question.ended)
-            actions +=
-                ended.map { .send([self.member.unsubscribe($0)]) } + self.subscribe(question.asked) { _ in .ignored }
+            let asked = self.subscribe(question.asked) { _ in .asking }
+            self.retained.asked(packets: asked.count, now: moment.now)
+            actions += ended.map { .send([self.member.unsubscribe($0)]) } + asked
         }
         return actions + self.collectionEnded(at: moment) + self.subscribeAgain(at: moment)
     }

@@ -87,6 +87,26 @@ import Testing
         #expect(!early && first && !second)
     }
 
+    @Test mutating func aRoundLastsUntilTheBrokerHasAnsweredItsPackets() {
+        self.gaps.missing(self.van, .position, now: self.now)
+        #expect(self.wait(250)?.asked == [self.van])
+        self.gaps.sent(packets: 2, now: self.now)
+        #expect(self.wait(9_000) == nil)
+        self.gaps.answered(now: self.now)
+        #expect(self.wait(600) == nil)
+        self.gaps.answered(now: self.now)
+        #expect(self.wait(499) == nil)
+        #expect(self.wait(1)?.ended == [self.van])
+    }
+
+    @Test mutating func aRoundWithoutAnAnswerEndsAfterTenSeconds() {
+        self.gaps.missing(self.van, .position, now: self.now)
+        #expect(self.wait(250)?.asked == [self.van])
+        self.gaps.sent(packets: 1, now: self.now)
+        #expect(self.wait(9_999) == nil)
+        #expect(self.wait(1)?.ended == [self.van])
+    }
+
     @Test mutating func aMissingStateIsNoMissingPosition() {
         self.gaps.missing(self.van, .state, now: self.now)
         #expect(!self.gaps.isAskingForPositions)

@@ -54,6 +54,8 @@ package struct RetainedGaps: Sendable {
         let asked: [TrackableID]
         var left: Set<TrackableID>
         var end: MonotonicTime
+        /// The number of SUBSCRIBE packets of the round that the broker has not answered.
+        var unanswered = 0
     }
 
     /// The largest number of trackables in one round of asking. A trackable has up to four retained messages, so a round
@@ -67,6 +69,8 @@ package struct RetainedGaps: Sendable {
     /// The time after which a round of asking ends if none of the missing messages arrives: 500 ms. Each missing
     /// message that arrives starts this time again.
     package static let roundTime = Duration.milliseconds(500)
+    /// The longest time for which a round of asking waits for the broker's answers to its SUBSCRIBE packets: 10 s.
+    package static let answerTime = Duration.seconds(10)
     /// The waits after the first and after the second round that asked for a trackable in vain, before the client asks
     /// for that trackable again: 5 s and 60 s.
     package static let waits: [Duration] = [.seconds(5), .seconds(60)]
@@ -128,11 +132,30 @@ package struct RetainedGaps: Sendable {
         let isAsked = running.left.contains(id)
         if gap.kinds.isEmpty { running.left.remove(id) }
         // On a slow connection, the others of the round are still to come.
-        if isAsked { running.end = running.left.isEmpty ? now : now.advanced(by: Self.roundTime) }
+        if isAsked, running.left.isEmpty {
+            running.end = now
+        } else if isAsked, running.unanswered == 0 {
+            running.end = now.advanced(by: Self.roundTime)
+        }
         self.running = running
         guard isAsked else { return false }
         defer { self.hasDropped = true }
         return !self.hasDropped
+    }
+
+    /// Handles that the client sent the running round in this number of SUBSCRIBE packets. The round then lasts until the
+    /// broker has answered all of them, and ends 500 ms after the last answer or message.
+    package mutating func sent(packets: Int, now: MonotonicTime) {
+        guard packets > 0, self.running != nil else { return }
+        self.running?.unanswered = packets
+        self.running?.end = now.advanced(by: Self.answerTime)
+    }
+
+    /// Handles that the broker answered a SUBSCRIBE packet of the running round.
+    package mutating func answered(now: MonotonicTime) {
+        guard let unanswered = self.running?.unanswered, unanswered > 0 else { return }
+        self.running?.unanswered = unanswered - 1
+        if unanswered == 1 { self.running?.end = now.advanced(by: Self.roundTime) }
     }
 
     /// Forgets the missing messages of a trackable that the client no longer follows.

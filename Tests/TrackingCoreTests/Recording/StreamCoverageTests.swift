@@ -1,5 +1,6 @@
 import Testing
-import TrackingCore
+
+@testable import TrackingCore
 
 struct StreamCoverageTests {
     @Test func numbersAreHandledFromOne() {
