@@ -14,7 +14,8 @@ package struct OwnTracksBridge: Service {
     package func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for part in self.parts { group.addTask { try await part.run() } }
-            try await group.waitForAll()
+            // `waitForAll()` would throw the error only after the other services have ended.
+            while try await group.next() != nil {}
         }
     }
 }
