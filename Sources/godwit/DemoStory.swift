@@ -21,6 +21,9 @@ final class DemoStory: Service {
         var tale = DemoTale()
         var pace = DemoPace()
         var inForce: ResolutionInForce?
+        /// The time from the start of the demo until the van's first resolution arrived, when the story begins; `nil`
+        /// before. A slow machine needs some seconds to start the programs.
+        var begin: Duration?
         /// The sequence numbers of the van's positions that arrived live, not later from the log.
         var live: Set<UInt64> = []
         /// The time at which the van's network was cut last; `nil` before the first cut.
@@ -91,7 +94,7 @@ final class DemoStory: Service {
             let keys = terminal.keys
             let steps = self.scene.withLock { scene in
                 keys.compactMap { scene.tale.pressed($0) }
-                    + scene.tale.due(after: elapsed, isMapOpen: scene.isMapOpen)
+                    + scene.tale.due(after: elapsed - (scene.begin ?? elapsed), isMapOpen: scene.isMapOpen)
             }
             for step in steps {
                 if step == .end { return try await self.summarize(after: elapsed) }
@@ -194,6 +197,7 @@ final class DemoStory: Service {
             }
         case .resolution(_, let inForce?):
             let (change, isOpen, watchers) = self.scene.withLock { scene in
+                scene.begin = scene.begin ?? self.elapsed
                 let change = scene.changed(to: inForce)
                 return (change, scene.isMapOpen, scene.watchers)
             }
