@@ -40,7 +40,8 @@ public struct OptionValues: Hashable, Sendable {
     public func values(of name: String, in text: String) throws -> [String] {
         guard let option = self.options[name] else {
             throw ValidationError(
-                "there is no setting '\(name.prefix(80))'. Use the long name of an option of the command")
+                "there is no setting '\(name.prefix(80))'. Use the long name of an option of godwit-agent run, without its dashes"
+            )
         }
         guard let values = text.isEmpty ? [] : option.values(text) else {
             throw ValidationError("the setting '\(name)' must be on or off, not '\(text.prefix(80))'")

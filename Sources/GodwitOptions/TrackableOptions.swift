@@ -336,7 +336,9 @@ private struct TrackableReader {
             )
         }
         guard let id = self.member("id")?.value.text else {
-            throw ValidationError("'\(self.file.path)': entry \(self.number) of 'trackables' has no 'id'")
+            throw ValidationError(
+                "the configuration file '\(self.file.path)': entry \(self.number) of 'trackables' has no 'id', or an 'id' that is not text"
+            )
         }
         var settings = TrackableSettings()
         settings.destination = try self.value("destination")

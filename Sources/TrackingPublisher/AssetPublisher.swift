@@ -340,7 +340,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         case .extraLeftOut(let error):
             guard let suppressed = self.mayWarn(of: error) else { return }
             self.logger.warning(
-                "Invalid extra members or trip id removed from a fix: the publisher uses the rest of the fix",
+                "Fix has invalid extra members or an invalid trip id: the publisher removes all extra members and an invalid trip id, and uses the rest of the fix",
                 metadata: ["reason": "\(error)", "suppressed": "\(suppressed)"])
         case .captured(let id, let fix, let verdict):
             self.streams.fixes.deliver(CapturedFix(trackable: id, fix: fix, verdict: verdict))

@@ -17,8 +17,9 @@ package struct PublisherReadiness: Sendable {
     /// The phase of the publisher's orderly stop; `nil` before the stop.
     let stop: PublisherStateMachine.Stop?
 
-    /// `true` if the publisher has caught up: it is announced at the broker, and every recorded position was
-    /// acknowledged or skipped.
+    /// `true` if the publisher has caught up with its live positions: it is announced at the broker, no record is being
+    /// written to the log, and no live position waits to be published or for its acknowledgement. Records may still
+    /// have to be sent in batches.
     ///
     /// Trackables that the broker rejects are ignored, unless it rejects all. While the publisher is off, or sending is
     /// deferred or manual, positions only have to be written to the log.

@@ -29,7 +29,8 @@ struct UnsentEvents: Sendable {
     /// `true` while no event waits to be published.
     var isEmpty: Bool { self.entries.isEmpty }
 
-    /// Adds an event that waits to be published; above the limit, the oldest waiting events are removed.
+    /// Adds an event that waits to be published; above the limit, the oldest waiting events of this
+    /// trackable are removed.
     ///
     /// - Parameters:
     ///   - most: The largest number of waiting events of this trackable.

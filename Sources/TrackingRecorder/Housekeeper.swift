@@ -6,7 +6,8 @@ import TrackingCore
 /// Only messages that the recorder received since it was started are considered. The rules are in
 /// docs/reference/protocol.md, "Members and leases".
 struct Housekeeper: Sendable {
-    /// A client of the broker with the topics of its retained messages.
+    /// The values that the housekeeper remembers of a client of the broker: the end of its lease, and the topics of its
+    /// retained messages.
     private struct Member {
         /// The time at which the client's lease ends if no further message of the client arrives.
         var leaseEnd: MonotonicTime

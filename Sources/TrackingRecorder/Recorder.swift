@@ -266,7 +266,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
         case .voice(nil): break
         case .subscriptionRefused(let filter, let error):
             self.logger.error(
-                "Broker rejected a subscription of the recorder: the recorder stores no messages that match the filter",
+                "Broker rejected a subscription of the recorder: the recorder stores no messages that match the filter, and tries again",
                 metadata: ["filter": "\(filter)", "reason": "\(error)"])
         case .acknowledgementRefused(let id, let error):
             self.logger.error(
@@ -305,7 +305,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
                 metadata: metadata)
         case .storeRefuses(let error):
             self.logger.error(
-                "History rejected a batch of records: the recorder searches for the invalid record and quarantines it",
+                "History rejected a batch of records: the recorder searches for the invalid records and quarantines them",
                 metadata: ["reason": "\(error)"])
         case .storeBack(let pause):
             self.logger.warning(

@@ -28,8 +28,8 @@ public final class SQLiteSpool: SpoolStorage {
     private let sweepPause: Duration
     private let overwritesRemoved: Bool
 
-    /// The schedule for deleting the rows of records that were removed from the log. The rows are not deleted while
-    /// records are being read, because that would slow down the reads.
+    /// The schedule for deleting the rows of many records that were removed from the log. This deletion waits for a
+    /// pause in the reads, because it would slow them down. Besides, each append deletes a few such rows at once.
     private struct Sweeping {
         var isDue = false
         var lastReading: ContinuousClock.Instant?

@@ -107,7 +107,7 @@ struct InMemorySessions {
                 .payloadTooLarge, "a payload has at most \(WireLimits.maximumPayloadBytes) bytes")
         }
         if !TopicPattern.isTopic(message.topic) {
-            return TrackingError(.invalidName, "the message has a name that MQTT does not allow")
+            return TrackingError(.invalidName, "the message has a topic that MQTT does not allow")
         }
         if self.refusedTopics[client]?.contains(message.topic) == true {
             return TrackingError(.notAuthorized, "the broker's rules forbid this topic", reasonCode: 0x87)

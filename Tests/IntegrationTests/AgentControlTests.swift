@@ -403,7 +403,8 @@ import TrackingCore
         try Data().write(to: URL(filePath: other))
         let ended = try await scene.start(["--trackable", "van-8"]).end()
         #expect(
-            ended.code == 0 && ended.errors.contains("Agent found a second log with records of its trackables"),
+            ended.code == 0
+                && ended.errors.contains("Agent found the log of an earlier run with other trackables or another file"),
             "\(ended.errors)")
         #expect(ended.errors.contains(other))
     }

@@ -91,7 +91,7 @@ package struct PresenceStateMachine: Sendable {
     /// one trackable does not search the messages of all trackables.
     private var keys: [TrackableID: Set<Key>] = [:]
     /// The members that count as present: reported as arrived, and not yet reported as left. They are stored by
-    /// session, one run of the member's program.
+    /// trackable, role and client, and then by session (one run of the member's program).
     private var present: [Key: [SessionID: Presence]] = [:]
     private var owners: [TrackableID: OwnerQueue] = [:]
     private var timers = DeadlineQueue<Timer>()

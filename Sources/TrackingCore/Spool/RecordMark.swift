@@ -1,4 +1,5 @@
-/// The first 128 bits of a digest (hash) of a record's content. Records with the same digest count as the same record.
+/// The first 128 bits of a digest (hash) of a record's content. Together with the record's time, it identifies a record
+/// of a trackable that is sent again; see ``RecordMark``.
 public struct RecordDigest: Hashable, Sendable {
     /// The first eight bytes of the digest (`high`) and its next eight bytes (`low`), as big-endian numbers.
     let high, low: UInt64

@@ -27,7 +27,8 @@ struct SpoolStream: Hashable, Sendable {
     private(set) var pending: SeqSet
     /// The records that the broker has acknowledged but that still wait for a recorder, in groups by batch.
     private var taken: [Taken] = []
-    /// The batches that are to be sent again. Their records are also in ``pending``.
+    /// The batches that are to be sent again. Their records are also in ``pending``, except those that
+    /// the broker acknowledged meanwhile.
     private(set) var repeats: [Repeat] = []
     /// The highest record number that may be sent while the recorders are silent; `nil` while the recorders answer.
     /// Records above this number wait. It is the last number that the broker had acknowledged when the silence was

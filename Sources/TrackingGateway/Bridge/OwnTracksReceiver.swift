@@ -146,7 +146,7 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
         }
         guard isNew else { return }
         self.logger.warning(
-            "OwnTracks records of a trackable are in the bridge's log, but were not published and acknowledged in time; the bridge sends them again",
+            "OwnTracks records of a trackable are in the bridge's log, but the broker or a recorder has not acknowledged them in time; the bridge sends them again",
             metadata: ["trackable": "\(id)", "reason": "\(error)"])
     }
 

@@ -48,7 +48,8 @@ struct PublishingStatus: Sendable {
 
     /// The present standing of this publisher for the trackable: unannounced, announced, rejected or failed.
     private(set) var standing = Standing.unannounced
-    /// The time from which this publisher claims the trackable; `nil` before the first announcement.
+    /// The time from which this publisher claims the trackable; `nil` before the first announcement, and
+    /// after the publisher was switched off.
     ///
     /// The presence message contains it. The publisher with the latest claim owns the trackable.
     var since: UnixTime?

@@ -374,7 +374,9 @@ extension TrackableStateMachine {
     func endIntake() -> [Output] {
         self.feed.remote?.stopped(
             TrackingError(
-                .stopped, "cannot publish the records: '\(self.id)' is not tracked any more. Send the records again."))
+                .stopped,
+                "cannot confirm the records: tracking of '\(self.id)' ended before all of them were acknowledged. Send the records again: no record is stored twice."
+            ))
             ?? []
     }
 

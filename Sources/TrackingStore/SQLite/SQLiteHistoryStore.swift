@@ -262,7 +262,7 @@ extension SQLiteHistoryStore {
             guard let opened = self.opened.withLock({ $0 }) else {
                 throw TrackingError(
                     .storeFailed,
-                    "cannot use the history \(self.path): its file was removed. Put the file back, or start the program again"
+                    "cannot use the history \(self.path): its file was removed or could not be opened again. Put the file back, and start the program again"
                 )
             }
             return opened

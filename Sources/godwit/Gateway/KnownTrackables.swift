@@ -14,8 +14,8 @@ struct KnownTrackables {
     /// The result of looking up a trackable in the gateway's files and in the history.
     enum Finding {
         case known
-        /// Neither the gateway's files nor the history know the trackable. The names are those of the most similar
-        /// known trackables.
+        /// The search found the trackable neither in the gateway's files nor in the history. The value has the names
+        /// of the most similar known trackables, if there are any.
         case unknown(NearestNames)
         /// The gateway's files do not know the trackable, and there is no history to check. The trackable may exist all
         /// the same.
