@@ -46,6 +46,8 @@ struct RetainedCollection: Sendable {
     private var arrivedInSlice = 0
     /// `true` once a slice of this connection brought more retained messages than fit into a broker's queue.
     private var isOverfull = false
+    /// `true` once each presence and resolution that did not arrive on this connection was marked as missing.
+    private var areStatesMissed = false
     /// `true` from the broker's answer to the last subscription of a connection until that connection is lost.
     private var isSettled = false
 
@@ -69,7 +71,7 @@ struct RetainedCollection: Sendable {
     ///
     /// - Parameter filters: The topic filters to subscribe to. Those of the most important messages come first.
     mutating func connected(_ filters: [TopicFilter]) {
-        (self.isSettled, self.isOverfull) = (false, false)
+        (self.isSettled, self.isOverfull, self.areStatesMissed) = (false, false, false)
         self.sweep.connected()
         self.slices.begin(filters)
     }
@@ -131,7 +133,7 @@ struct RetainedCollection: Sendable {
     /// cleared (`isCleared`), the trackable no longer counts, and the broker is not asked for its position.
     mutating func positionArrived(_ id: TrackableID, isCleared: Bool, now: MonotonicTime) {
         self.sweep.note(id, isLocated: !isCleared, limit: self.limit)
-        if isCleared { self.gaps.arrived(id, .position, now: now) }
+        if isCleared { self.gaps.cleared(id, now: now) }
     }
 
     /// Handles a message on a trackable's topic, after the trackable's state was updated: finds out which retained
@@ -147,7 +149,7 @@ struct RetainedCollection: Sendable {
     ) {
         guard self.watchesAll, let asset = assets[id] else { return }
         if isPosition {
-            if self.gaps.arrived(id, .position, now: now) { self.missStates(of: assets, now: now) }
+            self.gaps.arrived(id, .position, now: now)
         } else if !asset.hasPosition, asset.owner != nil {
             self.gaps.missing(id, .position, now: now)
         }
@@ -156,12 +158,15 @@ struct RetainedCollection: Sendable {
         } else if asset.owner != nil || (isPosition && isLive) {
             self.gaps.missing(id, .state, now: now)
         }
+        if self.gaps.provesDrops { self.missStates(of: assets, now: now) }
     }
 
     /// Marks the presence and the resolution of each watched trackable as missing if they did not arrive, so that the
-    /// broker is asked for them. A trackable whose position did arrive gives no other sign that the broker dropped its
+    /// broker is asked for them; only once on a connection. A trackable whose position did arrive gives no other sign that the broker dropped its
     /// presence.
     private mutating func missStates(of assets: [TrackableID: WatchedAsset], now: MonotonicTime) {
+        guard !self.areStatesMissed else { return }
+        self.areStatesMissed = true
         for id in assets.filter({ !$0.value.hasState }).keys.sorted() { self.gaps.missing(id, .state, now: now) }
     }
 
@@ -190,7 +195,6 @@ struct RetainedCollection: Sendable {
         let missing = self.sweep.takeMissing(watched: assets.keys) { assets[$0]?.hasPosition == true }
         for id in missing.sorted() { self.gaps.missing(id, .position, now: now) }
         if self.isOverfull { self.missStates(of: assets, now: now) }
-        self.isOverfull = false
     }
 
     /// Begins the next round of asking the broker again for missing retained messages, and ends the previous round.

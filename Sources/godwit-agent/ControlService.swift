@@ -81,7 +81,8 @@ struct ControlService: Sendable {
             group.addTask {
                 await self.notifier?.keepAlive { self.notifier?.status(await self.control.respond() ?? "") }
             }
-            try await group.waitForAll()
+            // `waitForAll()` would throw the error of a socket only after the metrics and the watchdog have ended.
+            while try await group.next() != nil {}
         }
     }
 

@@ -88,7 +88,7 @@ import TrackingCore
             "godwit-agent",
             [
                 "run", "--trackable", "van-8", "--source", "simulate:", "--socket", scene.socket, "--broker",
-                scene.broker.url,
+                scene.broker.url, "--metrics-file", scene.file("second.prom"),
             ])
         #expect(second.code == 64)
         #expect(second.errors.contains("another agent listens on '\(scene.socket)'"))

@@ -67,11 +67,7 @@ import Testing
             "return fetch('/api/v1/fences/Depot').then((answer) => answer.json()).then((fence) => fence.geometry.coordinates)",
             as: [Double].self)
         try await stage.publish("van-7", place[1], place[0])
-        let deadline = ContinuousClock.now + self.limit
-        while tap.events("FENCE_ENTERED", of: "van-7").isEmpty {
-            try #require(ContinuousClock.now < deadline, "the rule raised no event")
-            try await Task.sleep(for: .milliseconds(50))
-        }
+        try await tap.wait(within: self.limit) { !$0.events("FENCE_ENTERED", of: "van-7").isEmpty }
         // The switch hides the fences, and the browser remembers that.
         try await self.press("#fences-open", browser)
         try await self.press("#fences-shown", browser)
@@ -188,11 +184,7 @@ import Testing
                 "--allow-commands",
             ])
         let tap = try await WireTap.listen(to: stage.broker)
-        let deadline = ContinuousClock.now + self.limit
-        while tap.messages(on: "van-7").isEmpty {
-            try #require(ContinuousClock.now < deadline, "the agent published nothing")
-            try await Task.sleep(for: .milliseconds(50))
-        }
+        try await tap.wait(within: self.limit) { !$0.messages(on: "van-7").isEmpty }
         let answer = try await LoopbackHTTP.request(
             "POST", "/api/v1/trackables/van-7/commands", port: stage.port,
             headers: ["Authorization": "Bearer \(token)"], body: #"{"command":"report"}"#)

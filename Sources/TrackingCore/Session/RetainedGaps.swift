@@ -80,9 +80,9 @@ package struct RetainedGaps: Sendable {
     private var freshAt: MonotonicTime?
     private var later: [Later] = []
     private var running: Running?
-    /// `true` once the broker, on this connection, sent a message that it had dropped before, because the client asked
-    /// for it.
-    private var hasDropped = false
+    /// `true` once a message arrived on this connection because the client asked for it. It proves that the broker
+    /// dropped retained messages, so others that the client cannot know of may be missing too.
+    package private(set) var provesDrops = false
 
     /// Makes a state in which no retained messages are known to be missing.
     package init() {}
@@ -120,11 +120,18 @@ package struct RetainedGaps: Sendable {
 
     /// Handles that retained messages of these kinds arrived for a trackable: they are no longer missing. The running
     /// round ends at `now` if nothing else is missing in it.
-    ///
-    /// - Returns: `true` for the first message on a connection that arrived because the client asked for it. It proves
-    ///   that the broker dropped retained messages, so others that the client cannot know of may be missing too.
-    @discardableResult
-    package mutating func arrived(_ id: TrackableID, _ kinds: Kind, now: MonotonicTime) -> Bool {
+    package mutating func arrived(_ id: TrackableID, _ kinds: Kind, now: MonotonicTime) {
+        if self.isNoLongerMissing(id, kinds, now: now) { self.provesDrops = true }
+    }
+
+    /// Handles that the retained position of a trackable was cleared: no position is missing. This proves no drop.
+    package mutating func cleared(_ id: TrackableID, now: MonotonicTime) {
+        _ = self.isNoLongerMissing(id, .position, now: now)
+    }
+
+    /// Removes messages from the missing ones. Returns `true` if they were missing, and the running round asked for
+    /// them.
+    private mutating func isNoLongerMissing(_ id: TrackableID, _ kinds: Kind, now: MonotonicTime) -> Bool {
         guard !self.gaps.isEmpty, var gap = self.gaps[id], !gap.kinds.isDisjoint(with: kinds) else { return false }
         gap.kinds.subtract(kinds)
         self.gaps[id] = gap.kinds.isEmpty ? nil : gap
@@ -138,9 +145,7 @@ package struct RetainedGaps: Sendable {
             running.end = now.advanced(by: Self.roundTime)
         }
         self.running = running
-        guard isAsked else { return false }
-        defer { self.hasDropped = true }
-        return !self.hasDropped
+        return isAsked
     }
 
     /// Handles that the client sent the running round in this number of SUBSCRIBE packets. The round then lasts until the
