@@ -36,6 +36,8 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
     /// | ``storeForbidden`` | The database server denies this operation to the user. | Grant the right in the database, then try again. |
     /// | ``storeRefused`` | The history rejects the content of a record. | None by repetition; the record is quarantined. |
     /// | ``storeUnusable`` | The history is damaged, has a newer version, or is another kind of database. | Update the program, or restore the database. |
+    /// | ``engineUnavailable`` | The routing engine cannot be reached, did not answer in time, or its answer is unusable. | Start the engine and check its address; the message contains the reason. |
+    /// | ``noRoad`` | The routing engine knows no road for the fixes, or no route to the stop. | Use a map that contains the region, and a profile that may use its roads. |
     /// | ``tripUnderWay`` | A trip cannot start while another one is in progress. | Stop the current trip first. |
     /// | ``noTrip`` | No trip is in progress that could be stopped. | Start a trip first. |
     /// | ``unsentPoints`` | There are points of a trackable that were not sent yet, and the operation requires that there are none. | Send or clear them first. |
@@ -49,6 +51,7 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
             case inputUnreadable, agentUnreachable, stopped
             case spoolFailed, spoolDamaged
             case storeFailed, storeBusy, storeForbidden, storeRefused, storeUnusable
+            case engineUnavailable, noRoad
             case tripUnderWay, noTrip, unsentPoints
             case notAcknowledged, overloaded
         }
@@ -107,6 +110,10 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
         public static var storeRefused: Self { .init(.storeRefused) }
         /// The history, a recorder's database, is damaged, has a newer version, or is another kind of database.
         public static var storeUnusable: Self { .init(.storeUnusable) }
+        /// The routing engine cannot be reached, did not answer in time, or its answer is unusable.
+        public static var engineUnavailable: Self { .init(.engineUnavailable) }
+        /// The routing engine knows no road for the fixes, or no route to the stop.
+        public static var noRoad: Self { .init(.noRoad) }
         /// A trip cannot start while another one is in progress.
         public static var tripUnderWay: Self { .init(.tripUnderWay) }
         /// No trip is in progress that could be stopped.

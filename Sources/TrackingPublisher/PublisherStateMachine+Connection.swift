@@ -176,7 +176,8 @@ extension PublisherStateMachine {
         case .location(let id):
             if payload == nil { self.table.change(id) { $0.positionCleared() } }
             return []
-        case .liveness, .publisher, .subscriber, .raw, .history, .resolution, .trip, .event, .answer:
+        case .enhanced, .journey, .estimate, .liveness, .publisher, .subscriber, .raw, .history, .resolution, .trip,
+            .event, .answer:
             return []
         }
     }

@@ -43,7 +43,9 @@ struct IntakePositions: Sendable {
         case .publisher(let id, _), .resolution(let id), .trip(let id):
             guard self.located?.contains(id) == false, !message.payload.isEmpty else { return }
             if self.expected.count < RetainedGaps.limit { self.expected.insert(id) }
-        case .raw, .history, .subscriber, .request, .event, .ack, .command, .answer, .liveness: break
+        case .raw, .enhanced, .journey, .estimate, .history, .subscriber, .request, .event, .ack, .command, .answer,
+            .liveness:
+            break
         }
     }
 

@@ -28,7 +28,8 @@ extension TopicFilter {
         case .publishers, .everyPublisher, .everyResolution, .everyLocation, .topic(.location), .topic(.resolution):
             true
         case .topic, .subscribers, .requests, .acks, .everything, .everyRaw, .everyHistory, .everySubscriber,
-            .everyTrip, .everyEvent, .everyAck, .everyRequest, .everyLiveness, .all:
+            .everyTrip, .everyEvent, .everyAck, .everyRequest, .everyLiveness, .everyEnhanced, .everyJourney,
+            .everyEstimate, .all:
             false
         }
     }
@@ -40,7 +41,7 @@ extension TopicFilter {
         case .publishers(let id), .topic(.location(let id)), .topic(.resolution(let id)): id
         case .topic, .subscribers, .requests, .acks, .everything, .everyLocation, .everyRaw, .everyHistory,
             .everyPublisher, .everySubscriber, .everyResolution, .everyRequest, .everyLiveness, .everyTrip,
-            .everyEvent, .everyAck, .all:
+            .everyEvent, .everyAck, .everyEnhanced, .everyJourney, .everyEstimate, .all:
             nil
         }
     }

@@ -64,7 +64,7 @@ extension SubscriberStateMachine {
         case .history(let id):
             guard let payload, self.configuration.wantsRecorded else { return [] }
             return self.recorded(try HistoryCodec.decodeDocuments(payload), of: id, message.topic, at: moment)
-        case .liveness, .publisher, .subscriber, .request, .ack, .command, .answer:
+        case .enhanced, .journey, .estimate, .liveness, .publisher, .subscriber, .request, .ack, .command, .answer:
             return []
         }
     }

@@ -72,7 +72,8 @@ public struct RecordingBatch: Hashable, Sendable {
             try self.readRecords(message, topic, into: &recording)
         // Raw positions are not recorded: they are the sensor's points before filtering, and the history contains the
         // filtered points.
-        case .raw, .request, .ack, .command, .answer, .liveness: return false
+        // Positions on the road and estimates follow from other messages, and can be made again.
+        case .raw, .enhanced, .journey, .estimate, .request, .ack, .command, .answer, .liveness: return false
         }
         return true
     }
@@ -90,7 +91,9 @@ public struct RecordingBatch: Hashable, Sendable {
         case .history: try self.read(HistoryCodec.decode(payload), of: message, into: &recording)
         case .trip: recording.trips = [RecordedDocument(try MessageCodec.decodeTrip(payload), json: Array(payload))]
         case .event: recording.events = [RecordedDocument(try MessageCodec.decodeEvent(payload), json: Array(payload))]
-        case .raw, .publisher, .subscriber, .resolution, .request, .ack, .command, .answer, .liveness: break
+        case .raw, .enhanced, .journey, .estimate, .publisher, .subscriber, .resolution, .request, .ack, .command,
+            .answer, .liveness:
+            break
         }
     }
 

@@ -319,7 +319,8 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
             return .presence(try ReceivedPresence(message, of: .publisher, on: id, from: client))
         case .subscriber(let id, let client):
             return .presence(try ReceivedPresence(message, of: .subscriber, on: id, from: client))
-        case .location, .raw, .history, .trip, .event, .resolution, .request, .ack, .command, .answer:
+        case .location, .enhanced, .journey, .estimate, .raw, .history, .trip, .event, .resolution, .request, .ack,
+            .command, .answer:
             return .role(topic)
         }
     }

@@ -140,7 +140,7 @@ extension TopicFilter {
         // The number of positions is unknown before they arrive, so they are a slice of their own.
         case .everyLocation: SubscriptionSlices<TopicFilter>.size
         case .everyPublisher, .everySubscriber, .everyResolution, .everyRequest, .everyLiveness, .everyTrip,
-            .everyAck, .all:
+            .everyEnhanced, .everyJourney, .everyEstimate, .everyAck, .all:
             max(1, trackables)
         case .topic, .publishers, .subscribers, .requests, .acks, .everything: 1
         }

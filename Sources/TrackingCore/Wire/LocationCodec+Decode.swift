@@ -68,6 +68,7 @@ extension JSONScanner {
         var skipped: [Location] = []
         var intermediate: [Location] = []
         var kind = LocationUpdate.Kind.actual
+        var enhancement: Enhancement?
         try self.beginObject()
         while try self.nextMember() {
             switch self.key {
@@ -75,12 +76,14 @@ extension JSONScanner {
             case "skippedLocations": skipped = try self.points { .skipped($0) }
             case "intermediateLocations": intermediate = try self.points { .intermediate($0) }
             case "type": kind = try self.skipNull() ? .actual : self.choice()
+            case "enhanced": enhancement = try self.skipNull() ? nil : self.enhancement()
             default: try self.skipValue()
             }
         }
         guard let location else { throw self.missing("location") }
         for index in skipped.indices where skipped[index].stream == nil { skipped[index].stream = location.stream }
-        return LocationUpdate(location: location, skipped: skipped, intermediate: intermediate, kind: kind)
+        return LocationUpdate(
+            location: location, skipped: skipped, intermediate: intermediate, kind: kind, enhancement: enhancement)
     }
 
     /// Reads a GeoJSON Feature. Returns `true` when its coordinates have a `null` before another value.

@@ -77,7 +77,10 @@ public enum LocationCodec {
         }
         starts.append(writer.count)
         writer.raw("]")
-        if !isRaw { try writer.intermediates(of: update) }
+        if !isRaw {
+            try writer.intermediates(of: update)
+            if let enhancement = update.enhancement { writer.member(enhancement) }
+        }
         writer.raw("}")
         leftOut = update.skipped.count - skipped.count
         leftOut += try writer.leaveOutOldest(starts)

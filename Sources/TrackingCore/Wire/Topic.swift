@@ -2,6 +2,12 @@
 /// the texts of these topics.
 public enum Topic: Hashable, Sendable {
     case location(TrackableID)
+    /// The topic of the updates of a trackable with positions on the road, which only an enhancer publishes.
+    case enhanced(TrackableID)
+    /// The topic of the stops that a trackable is going to visit.
+    case journey(TrackableID)
+    /// The topic of the estimated arrival times at the stops of a trackable, which only an enhancer publishes.
+    case estimate(TrackableID)
     case raw(TrackableID)
     case history(TrackableID)
     case publisher(TrackableID, ClientID)
@@ -22,7 +28,7 @@ public enum Topic: Hashable, Sendable {
         switch self {
         case .location(let id), .raw(let id), .history(let id), .publisher(let id, _), .subscriber(let id, _),
             .request(let id, _), .resolution(let id), .trip(let id), .event(let id), .ack(let id, _), .command(let id),
-            .answer(let id, _):
+            .answer(let id, _), .enhanced(let id), .journey(let id), .estimate(let id):
             id
         case .liveness: nil
         }
@@ -31,7 +37,9 @@ public enum Topic: Hashable, Sendable {
     /// `true` when the messages on this topic are published with the retain flag.
     public var isRetained: Bool {
         switch self {
-        case .location, .publisher, .subscriber, .request, .resolution, .trip, .ack, .liveness: true
+        case .location, .enhanced, .journey, .estimate, .publisher, .subscriber, .request, .resolution, .trip, .ack,
+            .liveness:
+            true
         case .raw, .history, .event, .command, .answer: false
         }
     }
@@ -77,6 +85,9 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
     public func path(_ topic: Topic) -> String {
         switch topic {
         case .location(let id): "\(self.path)/\(id.topicLevel)"
+        case .enhanced(let id): "\(self.path)/\(id.topicLevel)/enhanced"
+        case .journey(let id): "\(self.path)/\(id.topicLevel)/journey"
+        case .estimate(let id): "\(self.path)/\(id.topicLevel)/estimate"
         case .raw(let id): "\(self.path)/\(id.topicLevel)/raw"
         case .history(let id): "\(self.path)/\(id.topicLevel)/history"
         case .publisher(let id, let client): "\(self.path)/\(id.topicLevel)/publisher/\(client)"
@@ -129,6 +140,9 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
     private static func topic(_ id: TrackableID, _ name: Substring) -> Topic? {
         switch name {
         case "raw": .raw(id)
+        case "enhanced": .enhanced(id)
+        case "journey": .journey(id)
+        case "estimate": .estimate(id)
         case "history": .history(id)
         case "resolution": .resolution(id)
         case "trip": .trip(id)
@@ -166,6 +180,12 @@ public enum TopicFilter: Hashable, Sendable {
     case everything(TrackableID)
     /// The filter for the live positions of all trackables, without other topics.
     case everyLocation
+    /// The filter for the updates of all trackables with positions on the road.
+    case everyEnhanced
+    /// The filter for the journeys of all trackables.
+    case everyJourney
+    /// The filter for the estimated arrival times of all trackables.
+    case everyEstimate
     /// The filter for the raw positions of all trackables, which are unfiltered fixes.
     case everyRaw
     /// The filter for the batches of records of all trackables. Recorders receive these batches.
@@ -201,6 +221,9 @@ extension TopicRoot {
         case .acks(let id): "\(self.path)/\(id.topicLevel)/ack/+"
         case .everything(let id): "\(self.path)/\(id.topicLevel)/#"
         case .everyLocation: "\(self.path)/+"
+        case .everyEnhanced: "\(self.path)/+/enhanced"
+        case .everyJourney: "\(self.path)/+/journey"
+        case .everyEstimate: "\(self.path)/+/estimate"
         case .everyRaw: "\(self.path)/+/raw"
         case .everyHistory: "\(self.path)/+/history"
         case .everyPublisher: "\(self.path)/+/publisher/+"

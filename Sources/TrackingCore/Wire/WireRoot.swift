@@ -5,6 +5,7 @@ enum WireRoot {
     case skipped(Int)
     case intermediate(Int)
     case resolution
+    case enhanced
 
     /// Returns the path of a member of this object, for example `skippedLocations[3].properties.speed`.
     func path(_ member: String) -> String {
@@ -15,6 +16,7 @@ enum WireRoot {
             case .skipped(let index): "skippedLocations[\(index)]"
             case .intermediate(let index): "intermediateLocations[\(index)]"
             case .resolution: "resolution"
+            case .enhanced: "enhanced"
             }
         return object.isEmpty || member.isEmpty ? object + member : "\(object).\(member)"
     }

@@ -46,7 +46,10 @@ struct KeptMessages {
         self.positions = root.path(.location(id))
         self.trip = root.path(.trip(id))
         self.raw = root.path(.raw(id))
-        self.topics = [.location(id), .trip(id), .resolution(id), .raw(id), .event(id), .history(id)].map {
+        self.topics = [
+            .location(id), .enhanced(id), .journey(id), .estimate(id), .trip(id), .resolution(id), .raw(id), .event(id),
+            .history(id),
+        ].map {
             (topic: Topic) in root.path(topic)
         }
     }
