@@ -35,8 +35,8 @@ public enum Profile: String, Sendable, CaseIterable, ExpressibleByArgument {
         ("significant-change", "only"),
     ]
 
-    /// The option values of the profile `overland`, which correspond to the settings of a freshly installed Overland
-    /// app.
+    /// The options that the profile `overland` sets, with their values. They correspond to the settings of a freshly
+    /// installed Overland app.
     private static let overlandKeys = [
         ("activity", "other"), ("batch-size", "200"), ("batch-window", "300"),
         ("default-resolution", "BALANCED/1000/0"),

@@ -116,7 +116,7 @@ public struct Terminal: Sendable {
         _ = await self.waiter.next(until: DeviceClock.now.advanced(by: limit), descriptor: input)
     }
 
-    /// Ends the wait of the current call of ``wait(for:)``, or else of the next one, because there is something new to
+    /// Ends the present call of ``wait(for:)``, or the next call if there is none, because there is something new to
     /// draw.
     public func wake() { self.waiter.signal(.news) }
 

@@ -12,8 +12,8 @@ public struct TextColumn: Hashable, Sendable {
     let side: Side
     /// The least number of terminal columns that the column takes.
     let width: Int
-    /// The place of the column in the order in which columns are omitted from a table that is too wide: the column with
-    /// the number 1 is omitted first. `nil` for a column that is never omitted.
+    /// The place of the column in the order of omission. If a table is too wide, the column with the number 1 is left
+    /// out first, then the one with 2. `nil` for a column that is never left out.
     let omission: Int?
     /// The number of terminal columns to which a cell of the column may be cut, before another column is omitted. `nil`
     /// for a column whose cells are never cut, such as numbers.

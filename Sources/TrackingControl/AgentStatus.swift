@@ -35,7 +35,8 @@ public struct AgentStatus: Hashable, Sendable {
         public var resolution: ResolutionInForce?
         /// The destination of the trackable in degrees; `nil` for none.
         public var destination: Coordinate?
-        /// The number and the size of the trackable's pending records, those without an acknowledgement yet.
+        /// The number and the size of the trackable's records that wait in the log because they are not acknowledged
+        /// yet.
         public var queue: SpoolAmount
         /// The trackable's current trip, or its last one if no trip is in progress; `nil` if it had no trip.
         public var trip: Trip?

@@ -63,8 +63,8 @@ extension SettingChange {
 }
 
 extension SpoolEntry {
-    /// The description of a pending record for a list, as members of a JSON object. It contains everything but the
-    /// record's content.
+    /// The description of a pending record in a list, as the members of a JSON object: trackable, stream, number, time,
+    /// kind, size in bytes and trip id, without the record's content.
     var summary: [String: JSONValue] {
         var members: [String: JSONValue] = [
             "trackable": .text(self.trackable.rawValue), "stream": .text(self.stream.rawValue),

@@ -28,8 +28,8 @@ public struct ControlServer: Sendable {
     private let path: String
     private let handler: Handler
     private let logger: Logger
-    /// The wait between the removal of the socket's file and its re-creation. The wait is needed because a program that
-    /// removes old temporary files may remove the file first and its folder afterwards.
+    /// The wait after the socket's file was removed, until it is created again. A program that removes old temporary
+    /// files may remove the file first and its folder afterwards; the wait lets it finish.
     private let pause: Duration
 
     /// Creates a server for the control socket at `path`.

@@ -154,7 +154,7 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
         default: self.reasonCode == 0x85 || self.reasonCode == 0x8A
         }
     }
-    /// The source file in which the error was made.
+    /// The source file of the code that created the error.
     public let file: StaticString
     /// The line in the source file in which the error was made.
     public let line: UInt

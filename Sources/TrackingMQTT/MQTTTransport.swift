@@ -43,8 +43,8 @@ public final class MQTTTransport: MessageTransport {
     }
 
     /// The transport's events, in order and in batches. Only one task may read them. While too many events are unread
-    /// (``MQTTConfiguration/limits-swift.property``), the transport reads almost nothing from the broker; other
-    /// connections of the same event loop continue.
+    /// (``MQTTConfiguration/limits-swift.property``), the transport reads almost nothing from the broker. Other
+    /// connections of the same event loop continue to read.
     public var events: MQTTEvents { MQTTEvents(queue: self.queue) }
 
     /// An executor that runs tasks on the thread of the connection's event loop; see ``MQTTEventLoop/executor``.
@@ -69,19 +69,19 @@ public final class MQTTTransport: MessageTransport {
     }
 }
 
-/// The events of one ``MQTTTransport``, in batches. The sequence ends after the event `.disconnected` that announces no
-/// further attempt to connect.
+/// The events of one ``MQTTTransport``, in batches. The sequence ends after the last event: a `.disconnected` that
+/// announces no further attempt to connect.
 public struct MQTTEvents: AsyncSequence, Sendable {
     /// An iterator over the batches of events. Each batch is returned by one iterator only.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let queue: EventQueue
 
-        /// Returns the next batch, which is not empty, and waits until there is one. `nil` at the end of the events or
-        /// when the task is cancelled; a cancellation loses no event.
+        /// Returns the next batch of events; a batch is never empty. Waits until there is one. Returns `nil` at the end
+        /// of the events, or when the task is cancelled; a cancellation loses no event.
         public mutating func next() async -> [TransportEvent]? { await self.queue.next() }
 
-        /// Returns the next batch, which is not empty, and waits until there is one. `nil` at the end of the events or
-        /// when the task is cancelled; a cancellation loses no event.
+        /// Returns the next batch of events; a batch is never empty. Waits until there is one. Returns `nil` at the end
+        /// of the events, or when the task is cancelled; a cancellation loses no event.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> [TransportEvent]? {
             await self.queue.next()
         }

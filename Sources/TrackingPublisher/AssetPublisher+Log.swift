@@ -2,8 +2,8 @@ import Synchronization
 public import TrackingCore
 import TrackingRuntime
 
-/// Access to the log, the publisher's durable store of records. Records are pending until they are acknowledged.
-/// Records that can never be accepted are set aside as quarantined.
+/// The functions for the publisher's log, its durable store of records. Records are pending until they are
+/// acknowledged. Records that can never be accepted are set aside as quarantined.
 ///
 /// Functions that only read or change the log also work without a connection to the broker. All functions wait until
 /// ``AssetPublisher/run()`` is called, and throw `stopped` after it has returned.
@@ -209,7 +209,7 @@ extension AssetPublisher {
     /// further attempt is necessary if records were added during the previous one.
     private static var bindRounds: Int { 20 }
 
-    /// The number of records that one query of the log loads into memory.
+    /// The number of records that the publisher reads from the log with one query: 100.
     private static var pageSize: Int { 100 }
 
     // MARK: - Limits

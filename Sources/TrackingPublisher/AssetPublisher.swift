@@ -193,8 +193,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     /// Runs the publisher until ``finish(within:)``, a graceful shutdown, or cancellation. Call this function once.
     ///
     /// - Throws: `takenOver` when another program uses the client id; `spoolFailed` when the log cannot be opened.
-    ///   After ``finish(within:)``, the broker's reason if it rejected this device or a trackable, so that positions
-    ///   were never sent.
+    ///   After ``finish(within:)``, it throws the broker's reason if the broker rejected this device or a trackable and
+    ///   positions were therefore never sent.
     public func run() async throws {
         do {
             let contents = try await self.spool.open(now: self.clock.moment.wall)

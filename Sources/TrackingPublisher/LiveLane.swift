@@ -25,7 +25,7 @@ struct LiveLane: Sendable {
     /// for its size or content, or when updates with skipped fixes are lost repeatedly. Further fixes remain in the log
     /// and are sent to recorders in batches.
     private var passengers = SendLimit(maximum: LocationUpdate.maximumSkipped)
-    /// The number of consecutive updates with skipped fixes that were lost before the broker acknowledged them.
+    /// The number of updates in a row that contained skipped fixes and were lost before the broker acknowledged them.
     private var losses = 0
 
     init(filter: LocationFilter) {
@@ -41,8 +41,8 @@ struct LiveLane: Sendable {
     /// The time at which an update must be published even if the trackable does not move; `nil` when there is no such
     /// time.
     ///
-    /// - Parameter isHolding: `true` while the publisher intentionally delays waiting fixes. A waiting fix then does
-    ///   not prevent this update.
+    /// - Parameter isHolding: `true` while sending is deferred. The update is then due although a fix waits; otherwise
+    ///   a waiting fix means that there is no such time.
     func silenceDeadline(isHolding: Bool) -> MonotonicTime? {
         let silence = self.filter.effectiveMaximumSilence
         guard silence > .zero, let silentSince = self.silentSince, isHolding ? self.inFlight == nil : self.isIdle
@@ -97,7 +97,7 @@ struct LiveLane: Sendable {
         return self.launch(last, now: now)
     }
 
-    /// The effects on published updates of hiding positions that may not be shown any more.
+    /// The changes that become necessary in published updates when the privacy zones hide more positions than before.
     struct Hiding: Hashable {
         /// `true` when the update in flight (published and not acknowledged) contained a position that is now hidden.
         /// That update then counts as lost, and the broker's answer to it is ignored.
@@ -156,8 +156,9 @@ struct LiveLane: Sendable {
         self.waiting = newest
     }
 
-    /// Returns the index of the newest skipped fix that may be shown live and is not ahead of the device's clock. `nil`
-    /// if there is none, or if the waiting or last published fix is not older.
+    /// Returns the index of the newest skipped fix that may be published as the live position: it may be shown live, it
+    /// is not ahead of the device's clock, and it is newer than the waiting fix or, if none waits, than the last
+    /// published fix. `nil` if there is no such fix.
     private func newestKeptBack(wallClock: UnixTime?) -> Int? {
         let shown = self.waiting ?? self.last?.location
         let places = self.skipped.indices.filter { place in

@@ -32,7 +32,7 @@ public struct SendingFigures: Hashable, Sendable {
     /// The reason why the broker rejects a trackable's messages, by trackable. It is empty if the broker rejects none.
     public var refusals: [TrackableID: TrackingError]
 
-    /// Makes figures of sending. The default values describe a program that has sent nothing.
+    /// Makes the figures of a publisher's sending. With the default values, the publisher has sent nothing.
     ///
     /// - Parameters:
     ///   - lastAttempt: The time at which a position or a batch of records was last published, by the device's clock.

@@ -37,7 +37,8 @@ struct LogStateMachine: Sendable {
     private var state: [String: [UInt8]?] = [:]
     /// The named values that the log rejected. A later transaction writes them, unless a newer value has the same name.
     private var unwritten: [String: [UInt8]?] = [:]
-    /// The acknowledged records to remove from the log, collected so that several removals share one transaction.
+    /// The acknowledged records that are still to be removed from the log. They are collected, so that several removals
+    /// share one transaction.
     ///
     /// If the program is killed before the removal, these records are sent once more.
     private var removals: [Place: SeqSet] = [:]
@@ -170,8 +171,8 @@ struct LogStateMachine: Sendable {
         return (Array(self.entries[kept...]), error)
     }
 
-    /// Returns the times, not returned before, at which the log's worker must wake even without a job: to open the log
-    /// again, or to check the ages of records.
+    /// Returns the times at which the log's worker must wake even without a job: to try to open a closed log again, or
+    /// to check the ages of records. Each time is returned once.
     mutating func takeAlarms(now: Instant) -> [Instant] {
         [
             self.outage.takeAlarm() ? now.advanced(by: self.outage.pause) : nil, self.trimming.takeAlarm(now: now),

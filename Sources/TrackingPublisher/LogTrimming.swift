@@ -37,8 +37,8 @@ struct LogTrimming: Sendable {
         return due == SpoolLimits() ? nil : due
     }
 
-    /// Returns the time at which the log's worker must wake for the next check of the records' ages. `nil` if no check
-    /// is planned, or if the worker already wakes by that time.
+    /// Returns the time at which the log's worker must be woken for the next check of the records' ages. `nil` if no
+    /// check is planned, or if the worker is woken by that time already.
     mutating func takeAlarm(now: Instant) -> Instant? {
         if let alarm = self.alarm, alarm <= now { self.alarm = nil }
         guard let agesDue = self.agesDue, self.alarm.map({ agesDue < $0 }) ?? true else { return nil }

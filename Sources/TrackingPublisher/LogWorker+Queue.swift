@@ -12,7 +12,8 @@ extension LogWorker {
 
         private struct State {
             var jobs: [Job] = []
-            /// The number of calls of ``add(_:isUrgent:)`` since the log's worker was last woken.
+            /// The number of calls of ``add(_:isUrgent:)`` that did not wake the log's worker, since the call that woke
+            /// it last.
             var suppressed = 0
             var isClosed = false
         }

@@ -33,7 +33,7 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
     public var deferral: SendDeferral?
     /// `true` if the beginning and the orderly end of the tracking are recorded as events.
     public var recordsLifecycle = false
-    /// The settings for sending the log's records in batches to recorders, the programs that store the history.
+    /// The settings for sending the log's records in batches to recorders.
     public var recording = SpoolStateMachine.Configuration()
     /// The limits of the log's size and of its records' age. Above a limit, the oldest records are removed first.
     public var limits = SpoolLimits()
@@ -128,7 +128,8 @@ public struct Trackable: Hashable, Sendable {
 
 /// The rule for the unsent records of a trackable that another publisher took over.
 public enum CollisionRule: String, Hashable, Sendable, CaseIterable {
-    /// After another publisher took the trackable over, its unsent records are still sent in batches to recorders.
+    /// The unsent records of the trackable stay in the log after another publisher took the trackable over, and are
+    /// still sent to recorders in batches.
     case keep
     /// After another publisher took the trackable over, its unsent records are removed from the log.
     case clear

@@ -2,7 +2,7 @@ import TrackingCore
 
 /// The state of a publisher's connection to the broker, as callers see it.
 struct PublisherLink: Sendable {
-    /// The state of the connection as it appears in a snapshot.
+    /// The state of the connection to the broker, as snapshots of the publisher contain it.
     private(set) var status = PublisherSnapshot.Link()
     /// The reason why the broker rejects this device as a whole, not one trackable; `nil` if it does not.
     private(set) var rejection: TrackingError?

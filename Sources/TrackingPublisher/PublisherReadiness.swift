@@ -8,7 +8,7 @@ package struct PublisherReadiness: Sendable {
     let isOn: Bool
     /// `true` if the publisher sends records by itself, without a request of the caller.
     let sendsByItself: Bool
-    /// `true` while the publisher intentionally delays sending, by the configured rule of deferral.
+    /// `true` while sending is deferred by the publisher's deferral rule, until the device has moved far enough.
     let isHolding: Bool
     /// `true` while the publisher is connected to the broker and has announced itself as online.
     let isAnnounced: Bool

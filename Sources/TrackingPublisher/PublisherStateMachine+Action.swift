@@ -13,8 +13,8 @@ extension PublisherStateMachine {
         /// The answer to a request to ingest records: the names (stream and number) that they got in the log, in the
         /// order of the request.
         case taken([RecordName])
-        /// The answer to a request for the figures about sending: the last attempt, the last acknowledgement, and the
-        /// broker's rejections.
+        /// The answer to a request for the figures of sending: the times of the last publish and of the last
+        /// acknowledgement, and the broker's rejections.
         case sending(SendingFigures)
         /// The answer to a request for a fix: the fix was recorded.
         case reported
@@ -43,11 +43,12 @@ extension PublisherStateMachine {
         /// Quarantine a record: set it aside with a reason, because it can never be accepted. The log answers with
         /// `setAside` or `setAsideFailed`.
         case quarantine(StreamID, UInt64, TrackingError)
-        /// Record these records again under consecutive new names from `from` on, and remove the old ones.
+        /// Write these records to the log a second time, under consecutive new names that begin with `from`, and then
+        /// remove the old ones.
         ///
-        /// The log answers with `appended`, and with `appendFailed` for numbers that it did not use.
+        /// The log answers with `appended` and, for new numbers that it did not use, with `appendFailed`.
         case renumber(StreamID, SeqSet, from: RecordName)
-        /// Return quarantined records to the records that wait to be sent. The log answers with `putBack` or
+        /// Move quarantined records back to the records that wait to be sent. The log answers with `putBack` or
         /// `putBackFailed`.
         case putBack(StreamID, [PutBackRecord], request: UInt64)
         /// Remove the remaining data of a stream, one life of the log. It has no records left, and the recorders know
@@ -91,7 +92,8 @@ extension PublisherStateMachine {
         /// Log that the member `extra` or an invalid trip id was removed from a fix, because readers would reject the
         /// fix.
         case extraLeftOut(TrackingError)
-        /// Deliver a recorded fix to the caller, with the filter's decision whether it is published live.
+        /// Deliver a recorded fix to the caller, with the decision of the update filter: if the fix is published live,
+        /// and why.
         case captured(TrackableID, Location, LocationFilter.Verdict)
         /// Deliver a trackable's resolution in force to the caller.
         case resolutionChanged(TrackableID, ResolutionInForce)

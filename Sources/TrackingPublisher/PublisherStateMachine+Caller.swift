@@ -88,7 +88,8 @@ extension PublisherStateMachine {
         return trip + actions + ended + self.updateSensorResolution()
     }
 
-    /// Ignores the broker's later answers to messages about the given trackables.
+    /// Ignores the answers that the broker has not yet given to messages about certain trackables. `isConcerned`
+    /// returns `true` for these trackables.
     private mutating func ignoreAnswers(about isConcerned: (TrackableID) -> Bool) {
         self.member.withdrawRequests { purpose in
             guard case .trackable(let id, let publication) = purpose else { return false }

@@ -35,7 +35,7 @@ extension PublisherStateMachine {
         /// A subscription after the one to the topics of this trackable. Its answer shows that all retained messages of
         /// the trackable were received.
         case entering(TrackableID)
-        /// The subscription to the command topics of these trackables, in this order.
+        /// The publish or subscription is the one to the command topics of these trackables, in this order.
         case commands([TrackableID])
         /// A published message about a trackable, of this kind.
         case trackable(TrackableID, TrackableStateMachine.Publication)

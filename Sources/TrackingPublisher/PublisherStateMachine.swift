@@ -27,7 +27,8 @@ package struct PublisherStateMachine: Sendable {
     var fixRequests = FixRequests()
     /// Decides which of the broker's commands are delivered to the caller: each once, and no expired one.
     var commands: CommandIntake
-    /// The time of the last search by ``drainForRecorder(at:)`` for pending records of trackables that are not tracked.
+    /// The time at which ``drainForRecorder(at:)`` last looked for pending records of trackables that are not tracked;
+    /// `nil` if it has not.
     var lastDrain: MonotonicTime?
     var stop: Stop?
 
@@ -79,10 +80,11 @@ package struct PublisherStateMachine: Sendable {
     /// The number of received messages that could not be decoded.
     package var badMessages: Int { self.member.badMessages }
 
-    /// The trackables that are tracked.
+    /// The trackables that the publisher tracks, with their settings.
     package var trackables: [Trackable] { self.table.all.map(\.trackable) }
 
-    /// `true` while sending waits until the device has moved far enough. Always `false` while the publisher stops.
+    /// `true` while sending is deferred until the device has moved far enough. Always `false` while the publisher
+    /// stops.
     var isHolding: Bool { self.stop == nil && self.hold.isHolding }
 
     /// The publisher's progress: if everything recorded is sent, and if the publisher may leave the broker.
@@ -176,7 +178,8 @@ package struct PublisherStateMachine: Sendable {
         return actions
     }
 
-    /// Applies `change` to the state machine of every tracked trackable. `change` returns no outputs.
+    /// Applies `change` to the state machine of every tracked trackable. The closure only changes the state; it
+    /// requests no action.
     mutating func changeAll(_ change: (inout TrackableStateMachine) -> Void) {
         for id in self.table.tracked { self.table.change(id, change) }
     }

@@ -5,8 +5,8 @@ import TrackingCore
 struct SendingHold: Sendable {
     /// The rule by which sending is delayed until the device has moved far enough; `nil` if sending is not delayed.
     private var rule: SendDeferral?
-    /// `true` if everything recorded so far is to be sent after the present event, although the device may not have
-    /// moved far enough.
+    /// `true` if, after the present event, all deferred records and positions are to be sent, although the device may
+    /// not have moved far enough.
     private var isReleaseDue = false
 
     /// Makes the delay of sending that `rule` describes. With `nil`, nothing is delayed.
@@ -25,8 +25,8 @@ struct SendingHold: Sendable {
     /// Replaces the rule for the delay; `nil` ends the delay. Everything recorded so far is sent.
     mutating func use(_ rule: SendDeferral?) { (self.rule, self.isReleaseDue) = (rule, true) }
 
-    /// Requests that everything recorded so far is sent after the present event, although the device has not moved far
-    /// enough.
+    /// Requests that all deferred records and positions are sent after the present event, although the device may not
+    /// have moved far enough.
     mutating func release() { self.isReleaseDue = true }
 
     /// Handles that a fix was recorded for every trackable. If the device has moved far enough since the last sending,

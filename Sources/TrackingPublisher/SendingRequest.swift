@@ -118,8 +118,8 @@ struct SendingRequest: Sendable {
         self.goal = .batch(trackables)
     }
 
-    /// Examines a caller's request against the publisher's present state. Returns if the request still waits, has
-    /// progress to report, or has ended with the number of sent records or an error.
+    /// Compares a caller's request to send records with the publisher's present state. Returns one of three results:
+    /// the request still waits, it has progress to report, or it has ended with the number of sent records or an error.
     mutating func looked(at view: View, now: MonotonicTime) -> Verdict {
         let before = self.left
         self.narrow(to: view)

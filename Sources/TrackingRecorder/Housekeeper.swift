@@ -17,8 +17,8 @@ struct Housekeeper: Sendable {
     /// The largest number of topics, over all clients, that the housekeeper remembers. A message on a further topic is
     /// ignored. It is cleared only if it arrives again when there is room.
     static let topicLimit = 200_000
-    /// The number of topics in one round of clearing at which no further client is added to the round. The remaining
-    /// clients follow in the next round.
+    /// The number of topics, 1,000, at which a round of clearing is full: no further client is added to it. The other
+    /// clients follow in the next round. A round is a group of retained messages that are cleared together.
     static let atOnce = 1_000
     /// The lease that is assumed for a client whose presence message cannot be decoded.
     private static let usualLease = Duration.seconds(90)

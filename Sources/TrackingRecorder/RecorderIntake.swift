@@ -16,7 +16,8 @@ struct RecorderIntake: Sendable {
     private let configuration: RecorderConfiguration
     /// The number of the present or last intake connection, counted from 0; -1 before the first one.
     private(set) var connection = -1
-    /// The number of messages received on the present intake connection.
+    /// The number of messages that the recorder received on its present intake connection, the connection that receives
+    /// records from the broker.
     private(set) var received = 0
     /// `true` once the intake connection is closed and will not be made again.
     private(set) var isClosed = false
@@ -139,8 +140,8 @@ struct RecorderIntake: Sendable {
         return new
     }
 
-    /// Returns the commands that are due: the next subscriptions, those that the broker rejected before, and those that
-    /// ask for missing positions. None before ``nextDeadline``.
+    /// Returns the commands that are due now: the next subscriptions, repeated subscriptions to filters that the broker
+    /// rejected, and subscriptions that ask for missing positions again. Returns none before ``nextDeadline``.
     mutating func timerFired(now: MonotonicTime) -> [TransportCommand] {
         if self.slices.isQuiet(now: now) {
             if self.slices.isAllSent { self.positions.compare(now: now) }

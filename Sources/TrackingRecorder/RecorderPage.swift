@@ -3,8 +3,8 @@ import TrackingCore
 /// A page: received messages that the recorder stores and acknowledges together. After the store rejected the page, it
 /// is stored in parts.
 struct RecorderPage: Sendable {
-    /// The batch to give to the store next: the records of all messages on the page, or of one part of them after the
-    /// store rejected them together.
+    /// The batch that the store gets next: the records of all messages on the page or, after the store rejected them
+    /// together, of one part of the page.
     var batch = RecordingBatch()
     /// The number of messages on the page, a group of received messages that are stored together.
     private(set) var messages = 0
@@ -24,9 +24,10 @@ struct RecorderPage: Sendable {
     var connection = -1
     /// The trackables on the page whose devices wait for an acknowledgement of the recorder.
     var awaited: Set<TrackableID> = []
-    /// The acknowledgements to publish once the whole page is durable, by trackable.
+    /// The acknowledgements, by trackable, to publish once all records of the page are stored durably.
     private(set) var acknowledgements: [TrackableID: Acknowledgement] = [:]
-    /// The parts of a page that the store rejected as a whole, which are stored after `batch`.
+    /// The parts into which the page was divided after the store rejected the whole page. They are stored one after the
+    /// other, after `batch`.
     private var rest: [RecordingBatch] = []
     private var refusals = 0
 
@@ -101,8 +102,8 @@ struct RecorderPage: Sendable {
 }
 
 extension RecordingBatch {
-    /// The trackables whose devices wait for an acknowledgement. These are the trackables of which a batch of records,
-    /// a publisher's presence (not a cleared one), or a message that was quarantined arrived.
+    /// The trackables whose devices wait for an acknowledgement. A device waits after it sent a batch of records or a
+    /// publisher's presence, or a message that was quarantined. A presence that was cleared does not count.
     var awaited: Set<TrackableID> {
         let recorded = self.recordings.lazy.filter { recording in
             recording.declaration != nil

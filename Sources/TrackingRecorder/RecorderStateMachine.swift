@@ -25,7 +25,7 @@ package struct RecorderStateMachine: Sendable {
         case expect([TrackableID])
         /// The deadline ``RecorderStateMachine/nextDeadline`` has passed.
         case timer
-        /// The program asks the recorder to stop in an orderly way.
+        /// The program requests that the recorder stops in an orderly way.
         case stop
     }
 
@@ -44,8 +44,8 @@ package struct RecorderStateMachine: Sendable {
 
     /// The purpose of a subscription or publish on the recorder's member connection, by which its answer is handled.
     enum Purpose: Hashable, Sendable {
-        /// The second subscription to the recorder's own liveness. Its answer shows that all retained liveness was
-        /// received.
+        /// The second subscription to the recorder's own liveness. The broker's answer to it shows that the retained
+        /// liveness message, if there is one, was received.
         case settle
         /// The subscription of the ``Housekeeper``, which looks for retained messages of vanished clients.
         case housekeeping
@@ -105,7 +105,8 @@ package struct RecorderStateMachine: Sendable {
     /// the next page is full.
     package var isFull: Bool { !self.isStopping && self.store.isFull }
 
-    /// The number of received messages that are not stored yet, and so not acknowledged to the broker.
+    /// The number of received messages that the recorder has not stored yet and therefore has not acknowledged to the
+    /// broker.
     package var withheld: Int { self.store.messages }
 
     /// Returns the age of the oldest received message that is not stored yet; zero without such a message.

@@ -19,15 +19,15 @@ struct ShareProbe: Sendable {
         /// The recorder has published the heartbeat, which must arrive by this time. Can transition to: `idle`,
         /// `listening`, `granted`.
         case waiting(until: MonotonicTime)
-        /// The heartbeat did not arrive. The recorder listens until this time for other recorders of its group. Can
-        /// transition to: `idle`.
+        /// The heartbeat of the test did not arrive over the shared subscription. Until this time, the recorder listens
+        /// for acknowledgements of other recorders of its group. Can transition to: `idle`.
         case listening(until: MonotonicTime)
     }
 
     /// The recorder's next step in the test of shared subscriptions: nothing, a subscription, or the report of the
     /// result.
     enum Step: Hashable, Sendable {
-        /// The test of shared subscriptions requires nothing of the recorder now.
+        /// The recorder has nothing to do now for the test of shared subscriptions.
         case none
         /// The broker delivers messages of shared subscriptions. The recorder ends the subscription of the test.
         case delivered
@@ -101,7 +101,8 @@ struct ShareProbe: Sendable {
         return .undelivered(isAlone: false)
     }
 
-    /// Advances the test when the time ``deadline`` has come: the recorder begins to listen, or the test ends.
+    /// Handles that the time ``deadline`` of the test has come: if the heartbeat did not arrive, the recorder begins to
+    /// listen for other recorders; if it was listening, the test ends without a delivery.
     mutating func timerFired(now: MonotonicTime) -> Step {
         switch self.phase {
         case .waiting(let until) where until <= now:

@@ -166,8 +166,9 @@ struct StoreQueue: Sendable {
     /// are not acknowledged.
     mutating func discardAll() { (self.storing, self.waiting) = (.idle, RecorderPage()) }
 
-    /// Handles that the time ``nextDeadline`` has come: gives a batch to the store again, or reports that the store
-    /// does not answer. The call has no effect before that time.
+    /// Handles that the time ``nextDeadline`` has come. If the wait after a failed write is over, gives the batch to
+    /// the store again. If the store is still busy with a batch, reports that it does not answer. The call has no
+    /// effect before that time.
     mutating func timerFired(now: MonotonicTime) -> [Action] {
         guard let deadline = self.nextDeadline, deadline <= now else { return [] }
         switch self.storing {

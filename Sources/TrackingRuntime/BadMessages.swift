@@ -15,7 +15,7 @@ package final class BadMessages: Sendable {
     /// Creates a counter of unreadable messages that begins at zero and logs them to `logger`.
     package init(logger: Logger) { self.logger = logger }
 
-    /// The number of received messages that could not be read.
+    /// The number of invalid messages that were received and skipped since the program started.
     package var count: Int { self.state.withLock { $0.count } }
 
     /// Counts a message on `topic` that was skipped because of `error`, and logs it unless too many were logged.

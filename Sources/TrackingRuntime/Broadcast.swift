@@ -159,7 +159,8 @@ final class Listener<Element: Sendable>: Sendable {
 
     @usableFromInline let state: Mutex<State>
     @usableFromInline let limit: ListenerLimit
-    /// The function that the listener calls with `false` when it has caught up, and with `true` when it is released.
+    /// The function that the listener calls when its reader has caught up (with `false`) and when the listener is
+    /// released (with `true`).
     @usableFromInline let onProgress: @Sendable (_ isEnd: Bool) -> Void
 
     @inlinable

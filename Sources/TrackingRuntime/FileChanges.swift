@@ -80,9 +80,9 @@ package final class FileChanges: Sendable {
             return [source]
         }
     #else
-        /// Makes the sources that report changes of a path on other systems than Linux. One source watches the folder
-        /// for new and removed files, the other one the file for its attributes. A file that is made later is not
-        /// watched for its attributes.
+        /// Makes the two sources that report changes of a path, on systems other than Linux. One watches the folder for
+        /// added and removed files. The other watches the attributes of the file at the path, if the file exists
+        /// already.
         private static func sources(
             _ path: String, _ changed: @escaping @Sendable () -> Void
         ) -> [any DispatchSourceProtocol] {

@@ -220,7 +220,7 @@ public struct Inbox<Event: Sendable>: ~Copyable {
 public struct Alarm: Sendable {
     private var armed: MonotonicTime?
 
-    /// Creates an alarm, the schedule of a decider's next deadline. No deadline is set yet.
+    /// Creates an alarm without a deadline. An alarm wakes a decider at its next deadline.
     public init() {}
 
     /// Sets the next deadline of the decider, the state machine for which the alarm schedules the calls.

@@ -8,7 +8,8 @@ public enum WriteTarget: Hashable, Sendable {
     /// A file descriptor of this program, named by a path such as `/dev/stdout` or `/dev/fd/63`.
     case descriptor(Int32)
     case folder
-    /// A pipe, a device or another target that accepts bytes without being replaced.
+    /// The output is a pipe, a device or another target to which bytes are written directly. It is not replaced by a
+    /// new file.
     case other
 
     /// Determines the kind of target (file, open descriptor, folder or other) to which a path leads now, after

@@ -11,7 +11,7 @@ import Foundation
 struct ClosingMark {
     /// The state of a log at the moment when it was closed in order: a digest of the numbers of its records.
     struct Closing: Hashable {
-        /// The digest of the numbers of the log's records. See ``SpoolBook/digest``.
+        /// The digest, at the log's last closing, of the numbers of the records in the log. See ``SpoolBook/digest``.
         var digest: UInt64
     }
 

@@ -14,8 +14,8 @@ struct OrphanedRecords {
     /// id.
     private var sums: [StreamID: RecordChecksum] = [:]
     private var named: [StreamID: SeqSet] = [:]
-    /// The stream of the last orphaned record, by the stream's number in the log's tables. The next record most often
-    /// belongs to the same stream.
+    /// For each stream, given by its number in the log's tables, the id under which the last orphaned record was
+    /// identified. The next orphan of the same number is tried with this id first.
     private var last: [Int64: StreamID] = [:]
 
     /// The number of orphaned records.

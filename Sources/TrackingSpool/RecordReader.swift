@@ -11,9 +11,10 @@ struct RecordReader {
     private var records = SpoolRecords()
     /// The number (`seq`) of the record that this read returned last; 0 before the first one.
     private(set) var last: UInt64 = 0
-    /// The number (`seq`) of the first record that did not fit into the limits of the read; `nil` for none.
+    /// The number (`seq`) of the first record that the read left out because of its limits; `nil` if none was left out.
     private(set) var excess: UInt64?
-    /// The bytes of the last record's trip id. The next record most often has the same trip.
+    /// The bytes of the trip id of the record that was read last. Its text is reused for the next record, which most
+    /// often has the same trip.
     private var trip: [UInt8] = []
     private var tripID: String?
 

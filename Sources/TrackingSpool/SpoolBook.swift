@@ -47,8 +47,8 @@ struct SpoolBook {
     var nextStream: Int64 = 1
     /// The version number that the log gives to the next named value that the publisher stores.
     var nextVersion: Int64 = 1
-    /// The number of stored marks of each trackable whose marks were counted. They are counted when the trackable gets
-    /// a new mark. A mark is computed from an ingested record, so that a repetition of the record is recognized.
+    /// The number of stored marks of each trackable, for the trackables that got a new mark since the log was opened. A
+    /// mark is computed from an ingested record, so that a repetition of the record is recognized.
     var marks: [TrackableID: Int] = [:]
     /// The number of quarantined records in the log, for all trackables together.
     var quarantined = 0

@@ -264,8 +264,8 @@ extension SpoolFile {
         return (rows[..<cut.rows], cut.place)
     }
 
-    /// Returns `true` if the log's limits require that the next record whose age is known is dropped. Records before it
-    /// whose age is unknown are skipped.
+    /// Returns `true` if the limits of the log require that one more record is dropped. Rows of records that were
+    /// removed before, and records whose age is unknown, are skipped on the way to the next record.
     private func nextGoes(_ rows: DirectStatement, _ trimming: inout SpoolTrimming) throws -> Bool {
         while try rows.step() {
             let floor = self.book.stream(number: rows.integer(1))?.floor ?? 0

@@ -5,7 +5,8 @@ import TrackingSQLite
 /// The reading of records without the index of the log, when the index is damaged and does not lead to all records.
 extension SpoolFile {
     /// Reads records of a stream until a limit is reached. Records that are not found through the index are searched
-    /// for in the whole table. Records that are not found there either are lost, and are removed from the log.
+    /// for in the whole table. Records that should be in the log and are not found in the table either are lost: the
+    /// log no longer counts them.
     func readOrLetGo(
         _ id: StreamID, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int, _ db: Database
     ) throws -> SpoolReading {

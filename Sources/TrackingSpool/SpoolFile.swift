@@ -269,8 +269,8 @@ extension SpoolFile {
         if let tally { self.book.take(tally) }
     }
 
-    /// Reads the values that the publisher stored in the log, and returns them by name. From the same rows, also sets
-    /// the index's number of dropped records, and the version number that the next stored value gets.
+    /// Reads the values that the publisher stored in the log, and returns them by name. Also takes two numbers from
+    /// these values into the index: the number of dropped records, and the version that the next stored value gets.
     func loadState() throws -> [String: [UInt8]] {
         try self.use { db in
             let statement = try DirectStatement("SELECT name, value, version, checksum FROM state", in: db)
@@ -290,14 +290,15 @@ extension SpoolFile {
     }
 }
 
-/// The counts for one stream while the log's index is read in order: its records, their payload bytes, and its rows of
-/// removed records.
+/// The counts for one stream, while the rows of the log's index are read in order: its records, their payload bytes,
+/// and the rows of records that were removed before.
 private struct StreamTally {
     let id: StreamID
     private let floor: Int64
     private(set) var stored = SeqSet()
     private(set) var bytes: Int64 = 0
-    /// The number of rows of the stream whose records were removed: those with numbers below the stream's floor.
+    /// The number of rows in the file that belong to removed records of the stream: the rows with numbers below the
+    /// stream's floor, its lowest number that counts.
     private(set) var unswept = 0
     private var last: Int64 = 0
     private var run: ClosedRange<UInt64>?

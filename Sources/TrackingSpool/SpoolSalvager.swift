@@ -6,8 +6,9 @@ import TrackingSQLite
 struct SpoolSalvager {
     private static let recordsTogether = 2000
 
-    /// The ids of the streams that the first pass found in the damaged log, by the number that names a stream in the
-    /// rows of its records. A number can have several ids, because two streams may have had the same number.
+    /// The ids of the streams that the first pass through the damaged log found. The key is the number that stands for
+    /// a stream in the rows of records. A number can have several ids, because two streams may have had the same number
+    /// at different times.
     private var streams: [Int64: [StreamID]] = [:]
     private var known: [StreamID: SpoolBook.Stream] = [:]
     private var values: [String: StoredValue] = [:]
@@ -18,8 +19,8 @@ struct SpoolSalvager {
     private var marks: [StoredMark] = []
     private var count = 0
 
-    /// Copies all intact rows of the log at `path` into `file`, except the marks of lost records. The log at `path`
-    /// remains unchanged.
+    /// Copies all intact rows of the log at `path` into `file`, except the marks of records that were lost. The log at
+    /// `path` remains unchanged.
     ///
     /// - Parameter reason: The description of the damage, for the result.
     static func salvage(_ path: String, into file: SpoolFile, reason: String) throws -> SpoolSalvage {

@@ -10,7 +10,7 @@ final class SpoolThread: TaskExecutor {
         self.queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 
-    /// Runs `body` on the log's thread, after everything that was enqueued before.
+    /// Runs `body` on the log's thread, after all work that was enqueued there before. Returns at once.
     func async(_ body: @escaping @Sendable () -> Void) { self.queue.async(execute: body) }
 
     /// Runs `body` on the log's thread once the duration `wait` has passed.

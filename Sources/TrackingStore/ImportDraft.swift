@@ -55,11 +55,11 @@ package struct ImportDraft: Sendable {
         return spans.map { TimeSpan(from: UnixTime($0.first - Self.margin), to: UnixTime($0.last + Self.margin)) }
     }
 
-    /// Handles points that were read from the history. A point to import with the same time and place as one of them
-    /// counts as stored, and is not imported again.
+    /// Handles points that were read from the history. If a point to import has the same time and place as one of them,
+    /// the history contains it already, and it is not imported again.
     ///
-    /// A stored point with neither a stream nor a correct clock is ignored here. The point to import is then imported,
-    /// and the store corrects the fault of its clock.
+    /// One kind of stored point is ignored here: a point that has no stream and is marked as having a wrong clock. The
+    /// point to import is then stored again, and the store removes the mark.
     package mutating func found(_ points: [StoredPoint]) {
         for point in points where point.location.stream != nil || !point.hasClockFault {
             let key = Key(point.location)

@@ -6,20 +6,21 @@ public import TrackingCore
 /// long as no point was left out, each read requests twice as many points as the last one, at most 1,000.
 public struct LeftOutPoints: Sendable {
     private let store: any HistoryStore
-    /// The query without its box, by which the check reads the trackable's points inside and outside of the box. `nil`
-    /// if the original query has no box: then no point was left out, and nothing is read.
+    /// The query without its box, with which the check reads the trackable's points inside and outside of the box.
+    /// `nil` if the original query has no box: then no point was left out, and nothing is read.
     private let query: PointQuery?
     /// The times of points that the last read from the history returned, without those up to the time that the last
     /// call of the check named. The points are those of the trackable, inside and outside of the query's box.
     private var times: ArraySlice<UnixTime> = []
-    /// The number of points that the next read from the history requests. It doubles with each read, and is 1 again
-    /// after a point was left out.
+    /// The number of points that the check reads from the history at once next. It doubles with each read, and becomes
+    /// 1 again after a left-out point was found.
     private var limit = 1
 
     private static let maximumLimit = 1000
 
-    /// Creates a check of a query's results. The check finds out if the query's box left out points between two of the
-    /// results. If the query has no box, the check finds none and reads nothing.
+    /// Creates a check of the results of a query. The check finds points that lie between two results in time, but were
+    /// left out because they are outside of the query's box. For a query without a box, it finds none and reads
+    /// nothing.
     public init(_ query: PointQuery, in store: any HistoryStore) {
         self.store = store
         var everywhere = query

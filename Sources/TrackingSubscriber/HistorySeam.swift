@@ -19,8 +19,8 @@ struct HistorySeam: Sendable {
     /// The longest time by which points may be stored out of order: the recorder may store a point although points that
     /// are up to this time later are stored already.
     private static let disorder = Duration.seconds(60)
-    /// The largest number of remembered points without a sequence number. Above it, points that are older than the
-    /// newest one by more than ``disorder`` are forgotten.
+    /// The number of remembered points without a record number above which old ones are forgotten: 10,000. The
+    /// forgotten points are those that are older than the newest point by more than ``disorder``.
     private static let maximumUnnumbered = 10_000
 
     /// Remembers a recorded point as delivered.

@@ -43,7 +43,7 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
     let ids: [TrackableID]
     let recorded: RecordedPoints
     /// The longest time that the sequence waits, in total for all trackables, until a recorder has stored the points
-    /// before the first live positions. After that, live positions are delivered without a further wait.
+    /// before the first live positions. Once this time is used up, live positions are delivered without waiting.
     let patience: Duration
 
     init(
@@ -68,7 +68,7 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
             let id: TrackableID
             let from: UnixTime
             var after: PointName?
-            /// The trackable's first live position, which is delivered after the second reading of the history.
+            /// The trackable's first live position, held back until the history was read a second time.
             let held: ReceivedUpdate
         }
 

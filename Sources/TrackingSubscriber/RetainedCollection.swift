@@ -42,11 +42,14 @@ struct RetainedCollection: Sendable {
     private(set) var slices = SubscriptionSlices<TopicFilter>()
     private var sweep = RetainedSweep()
     private var gaps = RetainedGaps()
-    /// The number of retained messages that arrived since the last slice of subscriptions was sent.
+    /// The number of retained messages that arrived since the last slice, a group of subscriptions that is sent
+    /// together, was sent.
     private var arrivedInSlice = 0
-    /// `true` once a slice of this connection brought more retained messages than fit into a broker's queue.
+    /// `true` once a slice (the group of subscriptions that is sent together) brought more retained messages on this
+    /// connection than fit into a broker's queue. The broker may then have dropped some.
     private var isOverfull = false
-    /// `true` once each presence and resolution that did not arrive on this connection was marked as missing.
+    /// `true` once the broker will be asked again for each presence and resolution in force that did not arrive on this
+    /// connection.
     private var areStatesMissed = false
     /// `true` from the broker's answer to the last subscription of a connection until that connection is lost.
     private var isSettled = false
@@ -85,7 +88,8 @@ struct RetainedCollection: Sendable {
         self.gaps.disconnected()
     }
 
-    /// Begins the next slice of subscriptions, and returns its SUBSCRIBE packets; none if every topic filter was sent.
+    /// Begins the next slice, the group of subscriptions that is sent together. Returns its SUBSCRIBE packets; none if
+    /// every topic filter was sent.
     mutating func nextPackets(now: MonotonicTime) -> [Packet] {
         let trackables = self.sweep.count
         self.arrivedInSlice = 0
@@ -113,8 +117,8 @@ struct RetainedCollection: Sendable {
         self.gaps.postpone(now: now)
     }
 
-    /// Handles that the broker sent the subscriber's own liveness message back, which it does after the retained
-    /// messages. The collection of retained positions now ends within 2 s.
+    /// Handles that the broker delivered the subscriber's own liveness message. The broker sends it after the retained
+    /// messages, so the collection of retained positions ends within 2 s.
     mutating func confirmed(now: MonotonicTime) {
         self.sweep.end(within: SubscriberConfiguration.sweepTime.confirmed, now: now)
     }
@@ -188,8 +192,10 @@ struct RetainedCollection: Sendable {
         if self.isSettled, !self.sweep.isCollecting { self.compare(with: assets, now: now) }
     }
 
-    /// Compares the received positions with the trackables that should have one: those that the program's history
-    /// contains, and those that are watched already. Each missing position is asked for.
+    /// Compares the retained positions that arrived with the trackables that should have one: those in the program's
+    /// history, and those that are watched already. The broker will be asked again for each missing position. If a
+    /// slice of subscriptions brought too many messages, it is also asked again for missing presences and resolutions.
+    /// Does nothing unless the subscriber watches all trackables.
     private mutating func compare(with assets: [TrackableID: WatchedAsset], now: MonotonicTime) {
         guard self.watchesAll else { return }
         let missing = self.sweep.takeMissing(watched: assets.keys) { assets[$0]?.hasPosition == true }
@@ -197,8 +203,8 @@ struct RetainedCollection: Sendable {
         if self.isOverfull { self.missStates(of: assets, now: now) }
     }
 
-    /// Begins the next round of asking the broker again for missing retained messages, and ends the previous round.
-    /// Returns the topic filters to subscribe to and to unsubscribe from; `nil` if no round is due.
+    /// Begins the next round, in which the client asks the broker again for missing retained messages. Ends the
+    /// previous round. Returns the topic filters to subscribe to and to unsubscribe from; `nil` if no round is due.
     mutating func askAgain(now: MonotonicTime) -> Question? {
         guard self.isSettled, let round = self.gaps.timerFired(now: now) else { return nil }
         return Question(

@@ -12,8 +12,8 @@ struct RetainedSweep: Sendable {
     /// The time at which the collection of retained positions ends. `nil` while there is no collection, or while its
     /// end is not known because the broker has not answered all subscriptions.
     private(set) var deadline: MonotonicTime?
-    /// The trackables that had a position, by the program's history, and that were not compared with the positions at
-    /// the broker yet. They remain expected across connections.
+    /// The trackables that have a position according to the program's history, and that were not compared with the
+    /// broker's retained positions yet. They stay in the set when a connection ends.
     private var expected: Set<TrackableID> = []
     /// `true` once the positions that arrived on this connection were compared with the trackables that are watched. A
     /// later comparison leaves out the watched trackables.

@@ -53,7 +53,8 @@ public struct SubscriberConfiguration: MemberConfiguration, Hashable {
     /// broker has sent that message back, and `unconfirmed` the time if the broker does not send it back.
     static let sweepTime: (confirmed: Duration, unconfirmed: Duration) = (.seconds(2), .seconds(30))
 
-    /// Creates a configuration in which every other setting has its default value.
+    /// Creates the configuration of a subscriber with this client id and session; all other settings have their default
+    /// values.
     ///
     /// - Parameters:
     ///   - client: The client id of the subscriber.
@@ -133,7 +134,7 @@ public struct ReceivedUpdate: Hashable, Sendable {
 
 /// An event that a subscriber delivers to the program that uses it.
 public enum SubscriberEvent: Hashable, Sendable {
-    /// A new position of the trackable arrived, one that was not delivered before.
+    /// A position of the trackable arrived that was not delivered before.
     case location(TrackableID, ReceivedUpdate)
     /// The position that the broker retained for the trackable was cleared, for example by `godwit erase`. A program
     /// that stores positions must delete those of the trackable. The clearing is delivered once, until another position

@@ -53,7 +53,8 @@ package struct SubscriberStateMachine: Sendable {
         case retry([TopicFilter])
         /// A message of this subscriber on this topic: its presence on a trackable, or its resolution request.
         case announcement(Topic)
-        /// A tracking event or command that the program publishes, with the number of the program's request.
+        /// The request publishes a tracking event or a command of the program. The value is the program's number for
+        /// it.
         case event(UInt64)
         /// A subscribe packet that asks the broker again for missing retained messages.
         case asking

@@ -8,7 +8,7 @@ struct WatchRoom: Sendable {
     /// The shortest time between two searches for trackables that the subscriber may stop watching: one minute.
     static let searchInterval = Duration.seconds(60)
 
-    /// The earliest time at which ``search(_:at:where:)`` searches again; `nil` before the first search.
+    /// The time before which ``search(_:at:where:)`` does not search again; `nil` before the first search.
     private var nextSearch: MonotonicTime?
 
     /// Searches for trackables that have been without a publisher for ``longAbsence``.

@@ -1,7 +1,7 @@
 import TrackingCore
 
-/// The state of one watched trackable: the facts that the subscriber received, and the facts that it delivered to the
-/// program.
+/// The state of one watched trackable: the facts that the subscriber received about it, and the facts that it delivered
+/// to the program.
 struct WatchedAsset: Sendable {
     let id: TrackableID
     /// The owner: the publisher whose positions of the trackable count, because it tracks the trackable since the
@@ -90,8 +90,8 @@ struct WatchedAsset: Sendable {
     /// - Returns: `true` if the clearing must be delivered, because a position of the trackable was delivered before.
     mutating func positionCleared() -> Bool { self.positions.cleared() }
 
-    /// Handles that a completed collection of retained positions contains none of this trackable. If the last delivered
-    /// position of the trackable arrives again later, that position is delivered again.
+    /// Handles that the broker retains no position of this trackable, as the completed collection of retained positions
+    /// shows. If the position that was delivered last arrives again later, it is delivered again.
     mutating func positionIsMissing() { self.positions.isMissing = self.positions.isDelivered }
 
     /// `true` if a position of the trackable was delivered, and the position was not cleared since.
@@ -107,8 +107,8 @@ struct WatchedAsset: Sendable {
         return .resolution(self.id, self.resolutionInForce)
     }
 
-    /// Returns events for the subscriber's state and the publisher's presence, if they changed since they were
-    /// delivered last.
+    /// Returns the events to deliver: the trackable's state for the subscriber, and the presence of its publisher, each
+    /// only if it changed since it was delivered last.
     ///
     /// - Parameter link: The state of the subscriber's connection, as far as it concerns this trackable.
     mutating func stateEvents(_ link: Link) -> [SubscriberEvent] {

@@ -156,9 +156,8 @@ private final class Pair: Sendable {
     let isSwallowed = Atomic<Bool>(false)
     private let client: Int32
     private let server: Int32
-    /// The number of threads of the pair that still run. Each of them forwards one direction. The last thread to end
-    /// closes both sockets. No socket is closed earlier, because the system may reuse its number while a thread still
-    /// uses it.
+    /// The number of the pair's two threads that still run. Each thread forwards one direction. The last thread to end
+    /// closes both sockets, because the system may reuse the number of a socket that is closed earlier.
     private let pumps = Mutex(2)
 
     private let damage: StreamDamage?

@@ -1,6 +1,6 @@
 import TrackingCore
 
-/// The checks of those rules for transports and brokers that concern how connections begin and end.
+/// The checks of the rules for transports and brokers that concern the beginning and the end of connections.
 extension TransportStage {
     func connectsFirst() async throws {
         try await self.with("first") { talk in

@@ -66,7 +66,7 @@ extension TransportStage {
     }
 }
 
-/// The checks of those rules for transports and brokers that concern publishing and receiving.
+/// The checks of the rules for transports and brokers that concern publishing and receiving messages.
 extension TransportStage {
     func ownMessagesComeBack() async throws {
         try await self.withConnected("echo") { talk in

@@ -21,7 +21,7 @@ public enum TransportRule: String, CaseIterable, Sendable {
     /// An empty retained message clears the retained message of its topic. Subscribers receive the empty message like
     /// any other.
     case anEmptyPayloadClears
-    /// A publisher that is subscribed to a topic receives its own messages.
+    /// A client that publishes to a topic to which it is subscribed receives its own message.
     case ownMessagesComeBack
     /// The broker publishes the will of a client whose connection is cut. The client reports the reason and the wait
     /// before its next attempt. It then connects again, with the next connection number.

@@ -14,8 +14,9 @@ struct WatchStart {
     /// shown.
     static let maximumHeld = 10_000
 
-    /// The trackables named by the user of `godwit watch` that were not online yet. When none is left, the events that
-    /// are held back at the start are shown. The set is empty, and has no effect, if all trackables are watched.
+    /// The trackables that the user of `godwit watch` named and that have not been online yet. Once the set is empty,
+    /// the events held back at the start are shown. When all trackables are watched, the set is empty from the start
+    /// and has no such effect.
     private var awaited: Set<TrackableID>
     private let isForAll: Bool
     private var held: [SubscriberEvent] = []

@@ -138,7 +138,7 @@ public struct PauseStateMachine: Hashable, Sendable {
         return fresh
     }
 
-    /// Copies the state (moving or paused, with place and time) from `other`, the pause machine that this machine
+    /// Takes over the state (moving or paused, with place and time) of `other`, the pause machine that this machine
     /// replaces after a change of the settings.
     mutating func goOn(from other: PauseStateMachine) { self.state = other.state }
 

@@ -58,8 +58,8 @@ public struct SendDeferral: Hashable, Sendable {
         return true
     }
 
-    /// Ends the delay of points, because all points recorded so far are sent now. The distance for the next delay is
-    /// measured from the last recorded point.
+    /// Ends the present delay of points, because all points recorded so far are sent now. The next delay measures its
+    /// distance from here on.
     public mutating func release() {
         self.travelled = 0
         self.heldSince = nil

@@ -324,9 +324,9 @@ package struct PresenceStateMachine: Sendable {
         return changes + self.buryExcess(key)
     }
 
-    /// Limits the sessions (runs of a program) of one client that count as present on a trackable to
-    /// ``maximumSessions``. Beyond that, the sessions that went offline first are reported as left at once, before
-    /// their grace of 2 s ends.
+    /// Enforces ``maximumSessions``, the maximum number of sessions (runs of a program) of one client that count as
+    /// present on a trackable. Above it, the sessions that went offline first are reported as left at once, although
+    /// their grace of 2 s has not ended.
     private mutating func buryExcess(_ key: Key) -> [Change] {
         let excess = (self.present[key]?.count ?? 0) - Self.maximumSessions
         guard excess > 0 else { return [] }

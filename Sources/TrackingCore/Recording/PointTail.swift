@@ -16,7 +16,8 @@ public struct PointTail: Hashable, Sendable {
 }
 
 extension PointTail? {
-    /// Adds the next point to the newest points that two database rows do not include yet, or begins a tail with it.
+    /// Adds a point to the tail, the newest stored points that two database rows do not include yet; begins a tail if
+    /// there is none.
     ///
     /// - Parameters:
     ///   - stream: The stream of the point.

@@ -24,8 +24,8 @@ public struct RecordingLedger: Sendable {
         /// The streams of the trackable that are loaded into the cache, by their ids. Among them are all streams from
         /// which records were received last (`recent`).
         public var streams: [StreamID: Stream] = [:]
-        /// The newest stored points that the database rows of the trackable and of its stream do not include yet; `nil`
-        /// when there are none.
+        /// The tail: the newest stored points that the database rows of the trackable and of its stream do not include
+        /// yet; `nil` when there are none.
         public internal(set) var tail: PointTail?
 
         /// Makes the cached state of a new trackable without records. `number` is the key of the trackable in the
@@ -79,8 +79,8 @@ public struct RecordingLedger: Sendable {
     /// The memory use of the store's cache of trackables and streams. The unit is one range of record numbers.
     private var weight = 0
 
-    /// The memory use of one trackable, or of one stream without ranges, in the unit of one range of record numbers:
-    /// 16.
+    /// The memory that a trackable or a stream needs besides the ranges of its record numbers, in units of the memory
+    /// of one range: 16.
     private static let rangesOfOne = 16
     /// The maximum number of cached streams of a trackable. When there are more, all but the recent ones are removed
     /// from the cache.

@@ -17,8 +17,8 @@ public struct StreamCoverage: Hashable, Sendable {
         case refused = 2
         /// The device declared that it no longer has the record with this number.
         case gone = 3
-        /// The record number is below the lowest one that the device declared to have in its log. The record is
-        /// missing, as with ``gone``.
+        /// The device declared a lowest number that its log still has, and this record number is below it. The record
+        /// is missing, as with ``gone``.
         case belowOldest = 4
 
         /// Returns `true` when `left` takes precedence over `right`, because its raw value is lower. A record number
@@ -143,9 +143,9 @@ public struct StreamCoverage: Hashable, Sendable {
         self.advance()
     }
 
-    /// Gives the record numbers of a range the given mark. A coverage with ``maximumRanges`` ranges or more accepts
-    /// only those parts of the range that close a gap between known numbers, or that directly follow
-    /// ``handledThrough``.
+    /// Gives the record numbers of a range the given mark, a state such as stored or gone. A coverage that already has
+    /// ``maximumRanges`` ranges or more accepts only parts of the range that close a gap between known numbers, or that
+    /// directly follow ``handledThrough``.
     ///
     /// - Returns: `true` when all numbers of the range are known afterwards.
     public mutating func declareWithinBounds(_ seqs: ClosedRange<UInt64>, _ mark: Mark) -> Bool {
@@ -193,8 +193,8 @@ public struct StreamCoverage: Hashable, Sendable {
         return known.gaps(in: (self.handledThrough + 1)...highest, limit: limit)
     }
 
-    /// Returns the mark that all numbers of the range have in common; `nil` when their marks differ or a number is
-    /// unknown.
+    /// Returns the mark (the state, such as stored or gone) that all record numbers of the range have; `nil` when their
+    /// marks differ or a number has none.
     private func mark(of seqs: ClosedRange<UInt64>) -> Mark? {
         Mark.allCases.first { mark in
             self[mark].end(ofRangeWith: seqs.lowerBound).map { $0 >= seqs.upperBound } ?? false

@@ -192,8 +192,8 @@ struct TrackableIntake {
             && self.isInKnownBox
     }
 
-    /// `true` when the newest group of points, a ``PointRun``, still has the same enlarged bounding box as in the
-    /// trackable's database row.
+    /// `true` when the trackable's newest run (a group of consecutive points) still has the enlarged bounding box that
+    /// the trackable's database row contains, so that the row needs no new box.
     private var isInKnownBox: Bool {
         guard let known = self.run?.widened, let run = self.trackable.run?.widened else { return true }
         return known.hasBox(of: run)

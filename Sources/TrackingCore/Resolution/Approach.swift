@@ -53,8 +53,8 @@ package struct ApproachStateMachine: Hashable, Sendable {
     /// The shortest time between two published changes of the distance or of the time to arrival: 15 s.
     package static let pause: Duration = .seconds(15)
 
-    /// The approach (remaining way to the destination) that the publisher is to publish now; `nil` without a
-    /// destination.
+    /// The approach (the remaining distance and time to the destination) that the publisher publishes at present; `nil`
+    /// without a destination.
     package private(set) var current: Approach?
     private var latest: Approach?
     private var changed: MonotonicTime?

@@ -7,15 +7,16 @@
 /// For the threshold, the time to arrival is the remaining distance divided by the speed of the last 30 s. While that
 /// speed is unknown or below 0.5 m/s, the last comparison of the time with its threshold stays valid.
 public struct ProximityStateMachine: Sendable {
-    /// The result of comparing a measure of the trackable, its distance or its time to the destination, with the
-    /// threshold for that measure.
+    /// The result of comparing a measure of the trackable with the threshold for that measure. A measure is the
+    /// distance or the time to the destination.
     private enum Standing: Sendable {
         /// The measure is below its threshold, which is sufficient for the trackable to become near.
         case inside
-        /// The measure is from its threshold to a tenth above it, which is sufficient for the trackable to stay near.
+        /// The measure (distance or time to the destination) is at least its threshold, and at most a tenth above it. A
+        /// trackable that is near then stays near; one that is not near does not become near.
         case between
-        /// The measure exceeds its threshold by more than a tenth. The trackable stops being near when this applies to
-        /// every measure that has a threshold.
+        /// The measure (distance or time to the destination) exceeds its threshold by more than a tenth. A trackable
+        /// stops being near when this applies to every measure that has a threshold.
         case outside
 
         init(_ value: Double, threshold: Double) {

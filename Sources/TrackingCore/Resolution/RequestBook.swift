@@ -62,6 +62,6 @@ public struct RequestBook: Sendable {
 }
 
 extension RequestBook: Equatable {
-    /// Returns `true` when the same subscribers have equal resolution requests in both books.
+    /// Returns `true` when both collections contain the same subscribers with equal resolution requests.
     public static func == (left: Self, right: Self) -> Bool { left.requests == right.requests }
 }

@@ -8,7 +8,7 @@ public struct ChangePause: Hashable, Sendable {
     /// change.
     public private(set) var end: MonotonicTime?
 
-    /// Makes a pause that is not running, so that the trackable's resolution may change at once.
+    /// Makes the pause between two changes of a resolution, before the first change: the resolution may change at once.
     public init() {}
 
     /// Begins a pause at `now` because the resolution is to change, unless a pause is running already.

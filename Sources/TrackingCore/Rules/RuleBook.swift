@@ -30,7 +30,8 @@ public struct RuleBook: Sendable {
         /// The rule's last observation of the trackable, with its time, and whether the event was produced.
         public var state: RuleState
 
-        /// Creates the form in which the caller saves the state of the rule with this name for the trackable.
+        /// Makes the entry in which the caller saves the state of a rule for a trackable: the trackable, the name of
+        /// the rule, and the state.
         public init(trackable: TrackableID, rule: String, state: RuleState) {
             self.trackable = trackable
             self.rule = rule
@@ -125,9 +126,8 @@ public struct RuleBook: Sendable {
         self.begin(self.rules, now: now)
     }
 
-    /// Replaces the rules. A rule with an unchanged condition keeps its states. A changed rule begins with the last
-    /// known position of each trackable, and so does a rule that applies to a trackable for the first time. Such a
-    /// beginning produces no event.
+    /// Replaces the rules. A rule with an unchanged condition keeps its states. A changed rule, and a rule that is new
+    /// for a trackable, gets its first state from the last known position of the trackable. This produces no event.
     public mutating func replace(_ rules: [Rule], now: UnixTime) {
         let former = Dictionary(self.rules.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
         let latter = Dictionary(rules.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
@@ -285,9 +285,10 @@ public struct RuleBook: Sendable {
         if self.known.count > self.limit { self.removeIdle(except: id) }
     }
 
-    /// Removes the trackables without a message for the longest time until seven eighths of the maximum number remain.
-    /// A trackable that a rule names, or for which a rule waits for a time to pass, is not removed. Removing many at
-    /// once keeps the average cost of a message constant.
+    /// Removes trackables from memory until seven eighths of the maximum number remain. Those without a message for the
+    /// longest time are removed first. Three kinds are never removed: the trackable `last`, a trackable that a rule
+    /// names, and a trackable for which a rule waits for a time to pass. Removing many at once keeps the average cost
+    /// of a message constant.
     private mutating func removeIdle(except last: TrackableID) {
         let named = Set(self.rules.compactMap(\.trackables).joined())
         let idle = self.known.filter { id, _ in id != last && !named.contains(id) && !self.isPending(id) }

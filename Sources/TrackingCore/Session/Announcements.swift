@@ -14,9 +14,9 @@ struct Announcements: Sendable {
     /// The time at which the client next repeats its announcement on a trackable; `nil` if no repetition is scheduled.
     var nextDeadline: MonotonicTime? { self.timers.next }
 
-    /// Schedules that the client repeats its announcement on a trackable. If the time chosen for the last scheduled
-    /// repetition is still to come, this repetition gets the same time, otherwise a random one within ``longestWait``.
-    /// A repetition that is already scheduled for the trackable keeps its time.
+    /// Schedules that the client publishes its announcement on a trackable again. A repetition that is already
+    /// scheduled for the trackable keeps its time. Otherwise the repetition gets the time that was chosen last for any
+    /// trackable, if that time is still to come, or else a random time within ``longestWait``.
     mutating func schedule(
         _ trackable: TrackableID, now: MonotonicTime, using generator: inout some RandomNumberGenerator
     ) {

@@ -10,12 +10,12 @@ package struct BrokerDropCounter: Hashable, Sendable {
     /// Makes a counter to which the broker has reported no total of dropped messages yet.
     package init() {}
 
-    /// Forgets the last number of dropped messages at the start of a connection, because a restarted broker counts from
-    /// zero again.
+    /// Forgets the broker's last total of dropped messages at the start of a connection, because a restarted broker
+    /// counts from zero again.
     package mutating func connected() { self.last = nil }
 
-    /// Reads a total of dropped messages that the broker published. A payload that is not a whole number of at least 0
-    /// is ignored.
+    /// Reads the broker's message with its total number of dropped messages. A payload that is not a whole number of at
+    /// least 0 is ignored.
     ///
     /// - Returns: The number of messages that were dropped since the previous total on this connection; 0 for the first
     ///   total, for a total below the previous one, and for an ignored payload.

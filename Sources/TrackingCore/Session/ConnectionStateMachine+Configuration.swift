@@ -11,8 +11,8 @@ extension ConnectionStateMachine {
     public struct Configuration: Hashable, Sendable {
         /// The number of configured broker addresses (endpoints), at least 1. The client tries them in turn.
         public var endpoints: Int
-        /// The names of the broker addresses for error messages, in the order of the addresses. An address without a
-        /// name appears in error messages as "the broker".
+        /// The names by which error messages call the broker's addresses, in the order of the addresses. An address
+        /// without a name is called "the broker".
         public var endpointNames: [String] = []
         /// The only MQTT version to use. With `nil`, the client tries MQTT 5 and falls back to 3.1.1 if the broker does
         /// not accept MQTT 5.

@@ -33,7 +33,8 @@ public struct ConnectionStateMachine: Sendable {
         /// The number that the connection gets if the broker accepts it. The accepted connections of one run of the
         /// program are counted from 0.
         public var connection: Int
-        /// `true` to ask the broker to retain the client's will. `false` after this broker has refused a retained will.
+        /// `true` to ask the broker to retain the client's will; `false` if the broker at this address has refused a
+        /// retained will.
         public var retainsWill: Bool
 
         /// Makes the description of an attempt to connect.
@@ -97,8 +98,8 @@ public struct ConnectionStateMachine: Sendable {
     /// The growing waits between attempts to connect. They begin with the shortest one again after a connection that
     /// lasted ``Configuration/settlesAfter``.
     var backoff: Backoff
-    /// The number of broker addresses to which the client could not connect, since the last wait or the last accepted
-    /// connection. When all addresses have failed, the client waits before it tries them again.
+    /// The number of broker addresses that the client tried without success since the last wait or the last accepted
+    /// connection. After all addresses, the client waits before it begins again with them.
     var triedInRound = 0
     /// The number of connections in a row that were lost within ``Configuration/settlesAfter`` and may be the work of a
     /// second program with the same client id.

@@ -7,9 +7,9 @@ public struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     @usableFromInline
     struct Entry: Comparable, Sendable {
         @usableFromInline let deadline: MonotonicTime
-        /// The number of the ``set(_:deadline:)`` call that made this entry, counted from 1. A heap entry whose number
-        /// differs from that of its key's current entry is a leftover. Of two equal deadlines, the one with the lower
-        /// number comes first.
+        /// The number of this entry: the count of calls of ``set(_:deadline:)`` at its creation, from 1. Of two entries
+        /// with equal deadlines, the one with the lower number comes first. An entry in the heap is outdated if its
+        /// number differs from that of its key's current entry.
         @usableFromInline let order: UInt64
         @usableFromInline let key: Key
 

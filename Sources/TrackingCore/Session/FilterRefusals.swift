@@ -21,8 +21,9 @@ package struct FilterRefusals<Filter: Hashable & Sendable>: Sendable {
     /// After all answers of a SUBACK packet, the caller calls ``scheduleRetry(now:)``.
     package mutating func answered(_ filter: Filter, _ refusal: TrackingError?) { self.reasons[filter] = refusal }
 
-    /// Schedules the next attempt to subscribe to the refused filters, unless one is scheduled already. If no filter is
-    /// refused, cancels the attempt; after a later refusal, the wait begins with 1 s again.
+    /// Schedules the next attempt to subscribe to the refused filters, unless an attempt is scheduled already. If no
+    /// filter is refused, no attempt is scheduled, and after a later refusal the growing waits begin with the shortest
+    /// one again.
     package mutating func scheduleRetry(now: MonotonicTime) {
         guard !self.reasons.isEmpty else {
             self.backoff.reset()

@@ -6,24 +6,24 @@
 /// unanswered request to the broker. It also clears retained messages, and repeats a clearing on the next connections
 /// until the broker has accepted or refused it.
 ///
-/// The owner (publisher, subscriber or recorder) forwards the events of its connection:
+/// The caller (publisher, subscriber or recorder) forwards the events of its connection:
 ///
 /// | event of the connection | method | then |
 /// |---|---|---|
-/// | `.connected` | ``connected(_:now:)`` | the owner subscribes, with ``ownLiveness`` in the last packet |
-/// | `.subscribed`, `.published` | ``subscribed(_:)``, ``published(_:)`` | the owner handles the purpose |
-/// | answer to the last subscription | ``settled(now:)`` | the owner announces itself, then calls ``clearAgain()`` |
-/// | `.received` | ``received(_:now:)`` | the owner handles the rest: its own topics, changes of members |
-/// | `.disconnected` | ``disconnected(_:)`` | the owner handles the unanswered requests |
-/// | ``nextDeadline`` | ``timerFired(now:)`` | the owner handles the returned events |
+/// | `.connected` | ``connected(_:now:)`` | the caller subscribes, with ``ownLiveness`` in the last packet |
+/// | `.subscribed`, `.published` | ``subscribed(_:)``, ``published(_:)`` | the caller handles the purpose |
+/// | answer to the last subscription | ``settled(now:)`` | the caller announces itself, then calls ``clearAgain()`` |
+/// | `.received` | ``received(_:now:)`` | the caller handles the rest: its own topics, changes of members |
+/// | `.disconnected` | ``disconnected(_:)`` | the caller handles the unanswered requests |
+/// | ``nextDeadline`` | ``timerFired(now:)`` | the caller handles the returned events |
 ///
-/// `Purpose` is the owner's reason for a publish or a subscription.
+/// `Purpose` is the caller's reason for a publish or a subscription.
 package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
-    /// A result that the state machine returns to its owner (publisher, subscriber or recorder): commands to send, a
+    /// A result that the state machine returns to its caller (publisher, subscriber or recorder): commands to send, a
     /// change in the presence of another client, or an ignored message. It follows from a received message or a
     /// deadline.
     package enum Event: Hashable, Sendable {
-        /// The owner must send these commands to the broker, in order.
+        /// The caller must send these commands to the broker, in order.
         case send([TransportCommand])
         /// A publisher or subscriber that was not present on a trackable is now present on it.
         case arrived(Member)
@@ -32,7 +32,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
         case changed(Member)
         /// A publisher or subscriber that was present on a trackable is no longer present.
         case left(Member)
-        /// The owner must repeat this client's announcement on these trackables now: publish the client's liveness
+        /// The caller must repeat this client's announcement on these trackables now: publish the client's liveness
         /// once, and then its presence on each trackable.
         case announcementsDue([TrackableID])
         /// A received message was ignored. Either it cannot be read, or it would make this program follow the liveness
@@ -47,40 +47,40 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
         /// ignored.
         case foreign
         /// A message on another of Godwit's topics, such as a position or a command. The value is the topic. The state
-        /// machine has not decoded the payload; the owner (publisher, subscriber or recorder) decodes it.
+        /// machine has not decoded the payload; the caller (publisher, subscriber or recorder) decodes it.
         case role(Topic)
         /// A presence message: a client announces that it is present on a trackable, or withdraws that announcement.
-        /// The state machine has only decoded it. If the owner follows the trackable, it passes the message to
+        /// The state machine has only decoded it. If the caller follows the trackable, it passes the message to
         /// ``note(_:now:)``.
         case presence(ReceivedPresence)
         /// The message was on the topic of this client's own liveness. It may come from this client or from another
         /// program. The commands, if any, publish "online" again, because the message replaced or cleared it.
         case ownLiveness([TransportCommand])
         /// A liveness message of another client: online or offline. `isLive` is `false` for the broker's retained copy
-        /// and for a cleared message. The owner handles the events, which are the resulting changes.
+        /// and for a cleared message. The caller handles the events, which are the resulting changes.
         case liveness(of: ClientID, isLive: Bool, [Event])
     }
 
-    /// The sender of a publish or subscription that the broker has answered: the owner, with its purpose, or the state
+    /// The sender of a publish or subscription that the broker has answered: the caller, with its purpose, or the state
     /// machine itself.
     package enum Answer: Hashable, Sendable {
-        /// The owner (publisher, subscriber or recorder) made the request for this purpose.
+        /// The caller (publisher, subscriber or recorder) made the request for this purpose.
         case role(Purpose)
         /// The state machine itself published its liveness or cleared a message. The value is the topic.
         case own(Topic)
-        /// The state machine itself subscribed to the liveness message of another client.
+        /// The answered request is the state machine's own subscription to the liveness message of another client.
         case liveness
     }
 
     /// The result of ``settled(now:)``: what the client does after the broker answered its last subscription.
     package enum Settlement: Hashable, Sendable {
-        /// The client announces itself now. The owner sends these commands, which publish the client's liveness, and
+        /// The client announces itself now. The caller sends these commands, which publish the client's liveness, and
         /// then publishes its presences and requests.
         case announced([TransportCommand])
         /// Another program uses the same client id. The client fails with this error and closes its connection without
         /// publishing a message.
         case takenOver(TrackingError)
-        /// The owner has nothing to do, because the client has no connection, or has already announced itself on this
+        /// The caller has nothing to do, because the client has no connection, or has already announced itself on this
         /// connection.
         case notConnected
     }
@@ -89,7 +89,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
     package let root: TopicRoot
     /// The state of this client's own liveness: the current run, the connection, and the time of the next heartbeat.
     package private(set) var session: SessionStateMachine
-    /// The publishers and subscribers that are present on the trackables that the owner follows.
+    /// The publishers and subscribers that are present on the trackables that the caller follows.
     package private(set) var presence = PresenceStateMachine()
     /// The other clients to whose liveness messages this client subscribes, to learn when they are gone.
     package private(set) var watched: Set<ClientID> = []
@@ -125,7 +125,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
     /// connection.
     package var watchedLiveness: [TopicFilter] { self.watched.map { .topic(.liveness($0)) } }
 
-    /// The time at which the owner (publisher, subscriber or recorder) must call ``timerFired(now:)``. `nil` when
+    /// The time at which the caller (publisher, subscriber or recorder) must call ``timerFired(now:)``. `nil` when
     /// nothing waits for a time: no heartbeat, no lease of another client, no announcement.
     package var nextDeadline: MonotonicTime? {
         let next = MonotonicTime.earlier(self.session.nextDeadline, self.presence.nextDeadline)
@@ -134,9 +134,9 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
 
     // MARK: - The connection
 
-    /// Handles that the broker accepted a connection, with its number in this run of the program. The owner then
+    /// Handles that the broker accepted a connection, with its number in this run of the program. The caller then
     /// subscribes to all its topics. The last SUBSCRIBE packet must contain ``ownLiveness``. When the broker has
-    /// answered that packet, the owner calls ``settled(now:)``.
+    /// answered that packet, the caller calls ``settled(now:)``.
     package mutating func connected(_ connection: Int, now: MonotonicTime) {
         self.session.connected(connection: connection)
         self.presence.connected(now: now)
@@ -144,7 +144,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
 
     /// Handles that the connection was lost or could not be made.
     ///
-    /// - Returns: The purposes of the owner's requests that the broker did not answer, in the order of the requests.
+    /// - Returns: The purposes of the caller's requests that the broker did not answer, in the order of the requests.
     package mutating func disconnected(_ disconnection: Disconnection) -> [Purpose] {
         self.session.disconnected()
         self.presence.disconnected()
@@ -157,7 +157,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
     /// messages that it retains for the subscribed topics, except those that it dropped.
     ///
     /// - Returns: The commands that publish the client's liveness, or an error if another program uses the client id.
-    ///   After the commands, the owner publishes its presences and requests and calls ``clearAgain()``.
+    ///   After the commands, the caller publishes its presences and requests and calls ``clearAgain()``.
     package mutating func settled(now: MonotonicTime) -> Settlement {
         if self.session.settled(now: now) { return .announced(self.publishLiveness()) }
         guard case .takenOver = self.session.phase else { return .notConnected }
@@ -197,7 +197,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
 
     // MARK: - Requests to the broker
 
-    /// Returns the command that subscribes to these topic filters below the topic root, for this purpose of the owner.
+    /// Returns the command that subscribes to these topic filters below the topic root, for this purpose of the caller.
     @inlinable
     package mutating func subscribe(_ filters: [TopicFilter], _ purpose: Purpose) -> TransportCommand {
         self.subscribe(filters.map { self.root.path($0) }, purpose)
@@ -216,7 +216,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
         .unsubscribe(filters.map { self.root.path($0) })
     }
 
-    /// Returns the command that publishes a message of the owner. A scheduled clearing of the same topic is cancelled.
+    /// Returns the command that publishes a message of the caller. A scheduled clearing of the same topic is cancelled.
     /// For an empty payload, use ``clear(_:)``.
     @inlinable
     package mutating func publish(_ topic: Topic, _ payload: [UInt8], _ purpose: Purpose) -> TransportCommand {
@@ -230,7 +230,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
 
     /// Handles that the broker answered a subscription.
     ///
-    /// - Returns: The purpose for which the owner subscribed. `nil` when the owner withdrew the request, or did not
+    /// - Returns: The purpose for which the caller subscribed. `nil` when the caller withdrew the request, or did not
     ///   make it.
     @inlinable
     package mutating func subscribed(_ token: TransportToken) -> Purpose? {
@@ -240,7 +240,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
     /// Handles that the broker accepted or refused a publish. If that publish cleared a topic, the topic counts as
     /// cleared, even if the broker refused it.
     ///
-    /// - Returns: The sender of the publish, with its purpose; `nil` when the owner withdrew the request.
+    /// - Returns: The sender of the publish, with its purpose; `nil` when the caller withdrew the request.
     @inlinable
     package mutating func published(_ token: TransportToken) -> Answer? {
         let answer = self.requests.remove(token)
@@ -248,7 +248,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
         return answer
     }
 
-    /// Withdraws the owner's unanswered requests whose purpose fulfils a condition. The broker's answers to them are
+    /// Withdraws the caller's unanswered requests whose purpose fulfils a condition. The broker's answers to them are
     /// ignored from then on.
     package mutating func withdrawRequests(where isWithdrawn: (Purpose) -> Bool) {
         self.requests.removeAll { if case .role(let purpose) = $0 { isWithdrawn(purpose) } else { false } }
@@ -285,7 +285,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
     }
 
     /// Clears all topics that are still to be cleared, except those with a clearing that the broker has not answered
-    /// yet. The owner calls this on each connection after it has announced itself.
+    /// yet. The caller calls this on each connection after it has announced itself.
     ///
     /// - Returns: The commands, in the order of the topic names.
     package mutating func clearAgain() -> [TransportCommand] {
@@ -302,7 +302,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
 
     /// Examines a received message, and handles it if it is a liveness message.
     ///
-    /// - Throws: The error of a presence or liveness message that cannot be read. The owner then calls
+    /// - Throws: The error of a presence or liveness message that cannot be read. The caller then calls
     ///   ``skipped(_:_:)``.
     package mutating func received(_ message: IncomingMessage, now: MonotonicTime) throws(TrackingError) -> Reception {
         guard let topic = self.root.topic(message.topic) else { return .foreign }
@@ -334,7 +334,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
         self.session.receivedOwn(liveness, isRetained: isRetained) ? self.publishLiveness() : []
     }
 
-    /// Handles a presence message, by which another client announces that it tracks or watches a trackable. The owner
+    /// Handles a presence message, by which another client announces that it tracks or watches a trackable. The caller
     /// passes only messages of other clients, on trackables that it follows.
     package mutating func note(_ received: ReceivedPresence, now: MonotonicTime) -> [Event] {
         self.apply(
@@ -343,7 +343,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
                 isRetained: received.isRetained, now: now))
     }
 
-    /// Forgets the clients that are present on a trackable, because the owner no longer follows it. These clients are
+    /// Forgets the clients that are present on a trackable, because the caller no longer follows it. These clients are
     /// not reported as gone. Also cancels a scheduled announcement on the trackable.
     package mutating func forget(_ trackable: TrackableID) -> [Event] {
         self.announcements.cancel(trackable)

@@ -30,7 +30,8 @@ public struct MessageProperties: Hashable, Sendable {
     public var expiry: Duration?
     /// The topic on which the receiver of the message publishes its answer.
     public var responseTopic: String?
-    /// The data that the receiver copies into its answer, so that the sender can match the two.
+    /// The correlation data of the message: bytes that the receiver copies into its answer, so that the sender finds
+    /// the request that belongs to the answer.
     public var correlationData: [UInt8]?
 
     /// Creates the MQTT 5 properties of a message, none of which is set.
@@ -80,9 +81,9 @@ public enum TransportCommand: Hashable, Sendable {
     /// Connect now instead of waiting for the next attempt. If the transport is not waiting, the command is ignored.
     /// The next `.connected` or `.disconnected` is the result.
     case tryNow
-    /// Acknowledge to the broker the first `through` messages that were received on the connection with this number,
-    /// because they are stored safely. No event follows. The command is ignored on a connection that acknowledges
-    /// messages by itself, and for an earlier connection.
+    /// Acknowledge messages to the broker, because they are stored safely: the first `through` messages that were
+    /// received on the connection with this number. No event follows. The command is ignored on a connection that
+    /// acknowledges messages by itself, and for an earlier connection.
     case acknowledge(through: Int, connection: Int)
     /// Disconnect in order, and do not connect again. DISCONNECT is sent when the broker has answered all earlier
     /// commands, or when the time `within` is over. The event `.disconnected` with `retry == nil` follows as the last
@@ -126,8 +127,8 @@ public struct Disconnection: Hashable, Sendable {
         self.lasted = lasted
     }
 
-    /// The reason why an attempt to connect failed. `nil` if an existing connection was lost. Also `nil` if the
-    /// transport tries another address of the broker at once.
+    /// The reason why an attempt to connect failed. `nil` if an existing connection was lost, and `nil` if the
+    /// transport tries the next address of the broker at once.
     public var failure: TrackingError? { self.lasted == nil && self.retry != .zero ? self.reason : nil }
 }
 

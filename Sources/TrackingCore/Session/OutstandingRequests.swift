@@ -10,7 +10,7 @@ package struct OutstandingRequests<Purpose: Hashable & Sendable>: Sendable {
     @inlinable
     package init() {}
 
-    /// Adds a request, which the broker has not answered yet, with its purpose.
+    /// Registers a request to the broker with its purpose. The request counts as unanswered until it is removed.
     ///
     /// - Returns: The token of the request, to be sent with the command.
     @inlinable

@@ -32,8 +32,8 @@ package struct RetainedGaps: Sendable {
     /// One round of asking the broker for retained messages: the trackables whose topics the client subscribes to now,
     /// and those whose topics it unsubscribes from.
     package struct Round: Hashable, Sendable {
-        /// The trackables whose retained messages the client asks for in this round, by subscribing to the topics of
-        /// each.
+        /// The trackables for which the client asks in this round: it subscribes to the topics of each, so that the
+        /// broker sends their retained messages again.
         package var asked: [TrackableID] = []
         /// The trackables that the client asked for in the previous round. The client now unsubscribes from their
         /// topics.
@@ -58,8 +58,8 @@ package struct RetainedGaps: Sendable {
         var unanswered = 0
     }
 
-    /// The largest number of trackables in one round of asking. A trackable has up to four retained messages, so a round
-    /// is at most as large as a slice of ``SubscriptionSlices``.
+    /// The largest number of trackables for which the client asks the broker again in one round. A trackable has up to
+    /// four retained messages, so a round causes at most as many messages as ``SubscriptionSlices/size`` allows.
     package static let roundSize = 200
     /// The largest number of trackables with missing retained messages that are remembered.
     package static let limit = 100_000
@@ -69,7 +69,8 @@ package struct RetainedGaps: Sendable {
     /// The time after which a round of asking ends if none of the missing messages arrives: 500 ms. Each missing
     /// message that arrives starts this time again.
     package static let roundTime = Duration.milliseconds(500)
-    /// The longest time for which a round of asking waits for the broker's answers to its SUBSCRIBE packets: 10 s.
+    /// The longest time that a round waits for the broker's answers to its SUBSCRIBE packets: 10 s. In a round, the
+    /// client asks the broker again for missing retained messages.
     package static let answerTime = Duration.seconds(10)
     /// The waits after the first and after the second round that asked for a trackable in vain, before the client asks
     /// for that trackable again: 5 s and 60 s.
@@ -118,13 +119,15 @@ package struct RetainedGaps: Sendable {
         self.fresh.append(id)
     }
 
-    /// Handles that retained messages of these kinds arrived for a trackable: they are no longer missing. The running
-    /// round ends at `now` if nothing else is missing in it.
+    /// Handles that retained messages of these kinds arrived for a trackable: they are no longer missing. If one of
+    /// them was missing, its arrival proves that the broker dropped messages. The running round of asking the broker
+    /// again ends at `now` if no trackable of the round misses a message any more.
     package mutating func arrived(_ id: TrackableID, _ kinds: Kind, now: MonotonicTime) {
         if self.isNoLongerMissing(id, kinds, now: now) { self.provesDrops = true }
     }
 
-    /// Handles that the retained position of a trackable was cleared: no position is missing. This proves no drop.
+    /// Handles that the retained position of a trackable was cleared, so that its position is no longer missing. Unlike
+    /// the arrival of a missing message, this is no proof that the broker dropped a message.
     package mutating func cleared(_ id: TrackableID, now: MonotonicTime) {
         _ = self.isNoLongerMissing(id, .position, now: now)
     }

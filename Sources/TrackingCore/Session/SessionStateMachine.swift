@@ -10,8 +10,8 @@ package struct SessionStateMachine: Sendable {
         /// There is no connection to the broker. Can transition to: `reading`.
         case offline
         /// The client is connected and receives the retained messages. `standing` is the session (run of a program)
-        /// named in the retained liveness of its own client id; `nil` if none has arrived. Can transition to: `online`,
-        /// `takenOver`, `offline`.
+        /// named in the liveness message that the broker retains for this client's own id; `nil` if that message has
+        /// not arrived. Can transition to: `online`, `takenOver`, `offline`.
         case reading(standing: SessionID?)
         /// The client has announced itself as online on this connection. Can transition to: `offline`.
         case online(nextHeartbeat: MonotonicTime)
@@ -32,7 +32,8 @@ package struct SessionStateMachine: Sendable {
     /// The phase of the client's connection: without a connection, receiving the retained messages, announced as
     /// online, or taken over by another program.
     package private(set) var phase = Phase.offline
-    /// `true` after the broker delivered this client's own message "online" of this connection.
+    /// `true` after the broker delivered to this client the message "online" that the client itself published on this
+    /// connection.
     package private(set) var isLivenessConfirmed = false
 
     /// The maximum number of corrections between two heartbeats. A correction publishes "online" again after an
@@ -60,8 +61,8 @@ package struct SessionStateMachine: Sendable {
     /// took over its client id.
     package var isOffline: Bool { if case .offline = self.phase { true } else { false } }
 
-    /// `true` while there is a connection, even if the client has not announced itself yet. `false` after another
-    /// program took over the client id.
+    /// `true` while the client has a connection, even before it has announced itself. `false` without a connection, and
+    /// after another program took over the client id.
     package var isConnected: Bool {
         switch self.phase {
         case .reading, .online: true

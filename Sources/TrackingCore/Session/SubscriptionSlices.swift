@@ -34,8 +34,8 @@ package struct SubscriptionSlices<Filter: Hashable & Sendable>: Sendable {
     /// four times as long as the broker took to answer the slice's subscriptions, but not shorter than this time and
     /// not longer than ``longestPause``.
     package static var shortestPause: Duration { .milliseconds(100) }
-    /// The longest pause without a retained message after which a slice of subscriptions ends: 500 ms. It applies on a
-    /// slow connection; see ``shortestPause``.
+    /// The longest pause without a retained message after which a slice ends: 500 ms. This pause applies on a slow
+    /// connection; see ``shortestPause``. A slice is the group of subscriptions that is sent together.
     package static var longestPause: Duration { .milliseconds(500) }
     /// The longest time for which the client waits for the retained messages of one slice after the broker's last
     /// answer: 5 s.
@@ -47,12 +47,13 @@ package struct SubscriptionSlices<Filter: Hashable & Sendable>: Sendable {
     /// Makes the state of a client before its first connection: no topic filter waits to be sent to the broker.
     package init() {}
 
-    /// `true` when all topic filters of this connection were sent to the broker in SUBSCRIBE packets. Also `true`
-    /// without a connection.
+    /// `true` when the client has no topic filter left to send: all filters of this connection were sent to the broker
+    /// in SUBSCRIBE packets. Also `true` without a connection.
     package var isAllSent: Bool { self.waiting.isEmpty }
 
-    /// `true` once all subscriptions were sent and the last slice has ended. Its retained messages have then arrived,
-    /// or the time ``patience`` is over. Also `true` without a connection.
+    /// `true` once all subscriptions were sent and the last slice (the last group of them that was sent together) has
+    /// ended. By then its retained messages have arrived, or the wait for them took ``patience``. Also `true` without a
+    /// connection.
     package var isComplete: Bool { self.phase == .idle && self.waiting.isEmpty }
 
     /// The time at which the caller must call ``isQuiet(now:)``, which ends the slice of subscriptions. `nil` while the
@@ -69,14 +70,15 @@ package struct SubscriptionSlices<Filter: Hashable & Sendable>: Sendable {
     /// Handles that the connection was lost: drops the topic filters that were not sent yet.
     package mutating func disconnected() { (self.phase, self.waiting) = (.idle, []) }
 
-    /// Removes topic filters that the client no longer wants. Those that were not sent yet are never sent.
+    /// Removes topic filters that the client no longer wants. Filters among them that were not sent to the broker yet
+    /// are never sent.
     package mutating func remove(_ filters: [Filter]) {
         guard !self.waiting.isEmpty else { return }
         self.waiting.removeAll { filters.contains($0) }
     }
 
-    /// Begins the next slice of subscriptions. Returns its SUBSCRIBE packets, each as a list of topic filters; empty if
-    /// every filter was sent.
+    /// Begins the next slice, the group of subscriptions that is sent together. Returns the topic filters of each of
+    /// its SUBSCRIBE packets; empty if every filter was sent.
     ///
     /// - Parameter retained: A function that returns the number of retained messages that a filter may cause.
     package mutating func next(now: MonotonicTime, retained: (Filter) -> Int) -> [[Filter]] {
@@ -93,15 +95,15 @@ package struct SubscriptionSlices<Filter: Hashable & Sendable>: Sendable {
         return packets
     }
 
-    /// Divides topic filters among SUBSCRIBE packets, at most ``filtersInPacket`` in each.
+    /// Divides topic filters among SUBSCRIBE packets, at most ``filtersInPacket`` filters in each packet.
     package static func packets(_ filters: [Filter]) -> [[Filter]] {
         stride(from: 0, to: filters.count, by: Self.filtersInPacket).map {
             Array(filters[$0..<min($0 + Self.filtersInPacket, filters.count)])
         }
     }
 
-    /// Handles that the broker answered one SUBSCRIBE packet of the slice of subscriptions. After the last answer, the
-    /// wait for the slice's retained messages begins.
+    /// Handles that the broker answered one SUBSCRIBE packet of the present slice (the group of subscriptions that was
+    /// sent together). After the answer to the slice's last packet, the wait for its retained messages begins.
     package mutating func answered(now: MonotonicTime) {
         guard case .sent(let start, let unanswered) = self.phase else { return }
         guard unanswered <= 1 else {

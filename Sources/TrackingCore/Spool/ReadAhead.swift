@@ -4,8 +4,8 @@ struct ReadAhead: Hashable, Sendable {
     let stream: StreamID
     /// The number of the ``RecordQuery``, the read request, whose result has not arrived; `nil` when there is none.
     var question: UInt64?
-    /// The records that were read from the log and have not been put into a batch, in the order in which they are to be
-    /// sent. Each chunk contains the results of one or more read requests.
+    /// The records that were read from the log but not put into a batch yet, in the order in which they are to be sent.
+    /// Each chunk has the records of one or more read requests.
     private var chunks: [SpoolRecords] = []
 
     init(of stream: StreamID) { self.stream = stream }
@@ -23,7 +23,7 @@ struct ReadAhead: Hashable, Sendable {
         if !records.isEmpty { self.chunks.append(records) }
     }
 
-    /// Discards the records that were read, to free memory. They are read again when sending resumes.
+    /// Discards the records that were read in advance, to free memory. They are read again when sending resumes.
     mutating func forget() { self.chunks = [] }
 
     /// Returns `true` when the records that were read are enough for a full batch: at least `count` records, or more

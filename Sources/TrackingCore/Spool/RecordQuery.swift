@@ -1,7 +1,7 @@
 /// A request to read certain records from the device's log, up to a number of bytes.
 public struct RecordQuery: Hashable, Sendable {
-    /// The number of this read request. The caller returns the same number with the result, so that an outdated result
-    /// can be ignored.
+    /// The number of this request to read records. The result of the reading has the same number, so that an outdated
+    /// result is ignored.
     public var number: UInt64
     /// The stream whose records this request reads.
     public var stream: StreamID

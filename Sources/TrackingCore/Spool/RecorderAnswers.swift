@@ -1,4 +1,4 @@
-/// The times and counts that show if the recorders respond to the records of one stream. They matter while the
+/// The times and counts that show if the recorders answer about the records of one stream. They matter while the
 /// recorders have not acknowledged all records of the stream.
 struct RecorderAnswers: Hashable, Sendable {
     /// The time at which a recorder last answered about the stream; `nil` before the first answer.

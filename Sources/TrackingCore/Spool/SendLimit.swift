@@ -4,7 +4,7 @@
 /// After each rejection for which the size may be the cause, more accepted messages are needed before it grows. A size
 /// limit of the broker is therefore found without failing again and again.
 package struct SendLimit: Hashable, Sendable {
-    /// The highest value of ``current``, in records.
+    /// The maximum of ``current``, the number of records that a message may contain.
     let maximum: Int
     /// The maximum number of records that the next message may contain, at most ``maximum``.
     package private(set) var current: Int
@@ -13,7 +13,8 @@ package struct SendLimit: Hashable, Sendable {
     private var patience = 1
     private var successes = 0
 
-    /// The greatest number of accepted messages that can be needed before the limit grows: 256.
+    /// The highest number of messages that the broker must accept before the limit doubles: 256. Each rejection raises
+    /// the required number, up to this one.
     static let longestPatience = 256
 
     /// Makes a limit whose first value is `maximum` records.

@@ -88,7 +88,7 @@ public struct SeqSet: Hashable, Sendable {
         self.ranges.replaceSubrange(low..<high, with: left)
     }
 
-    /// Removes all numbers of another set.
+    /// Removes from this set every record number that another set contains.
     public mutating func subtract(_ other: SeqSet) { for range in other.ranges { self.remove(range) } }
 
     /// Returns the set of the record numbers that both sets contain.

@@ -61,8 +61,8 @@ public struct SpoolAmount: Hashable, Sendable {
     /// The number of records of all kinds together: points, versions of trips and events.
     public var count: Int { self.points + self.trips + self.events }
 
-    /// Makes an amount of records from the number of each kind, the total size, and the time of the oldest record; by
-    /// default, no records.
+    /// Makes a summary of a set of records from the number of records of each kind, their total size in bytes, and the
+    /// time of the oldest one; by default, of no records.
     public init(points: Int = 0, trips: Int = 0, events: Int = 0, bytes: Int = 0, oldest: UnixTime? = nil) {
         self.points = points
         self.trips = trips

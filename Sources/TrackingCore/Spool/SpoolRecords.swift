@@ -25,7 +25,7 @@ public struct SpoolRecords: RandomAccessCollection, Hashable, Sendable {
 
     /// The index of the first record, always 0.
     public var startIndex: Int { 0 }
-    /// The index after the last record, which is the number of records.
+    /// The index after the last record; it equals the number of records.
     public var endIndex: Int { self.range.count }
 
     /// The record at the given position, with a copy of its payload.

@@ -369,8 +369,9 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// Replaces the settings of sending. Ends a current wait before sending again, and removes the records from the log
-    /// that are safe under the new settings: the recorders that these require have acknowledged them.
+    /// Replaces the settings for sending batches. Ends the wait before sending again, if one is running. Removes the
+    /// records from the log that are safe under the new settings: the broker or the recorders that the new settings
+    /// require have acknowledged them.
     public mutating func configure(_ configuration: Configuration, now: MonotonicTime) -> [Action] {
         self.configuration = configuration
         self.limit = SendLimit(maximum: configuration.batchSize)

@@ -38,8 +38,8 @@ extension SpoolStateMachine {
         return nil
     }
 
-    /// The streams whose records may be sent now, oldest first. If the recorders do not answer about the records of a
-    /// stream, the newer streams are not included.
+    /// The streams whose records may be sent now, oldest first. The list ends with the first stream about whose records
+    /// the recorders do not answer.
     var sendableStreams: ArraySlice<SpoolStream> {
         let stalled = self.streams.firstIndex { $0.stalledThrough != nil }
         return self.streams[...(stalled ?? self.streams.endIndex - 1)]
@@ -81,8 +81,8 @@ extension SpoolStateMachine {
         self.streams[place].batched(records.seqs)
     }
 
-    /// Requests to read the records of the next batches from the log, while an earlier batch is unanswered. It reads
-    /// ahead only if the records fill at least one batch, and if that batch may follow at once.
+    /// Requests to read the records of the next batches from the log, while an earlier batch is unanswered. Requests
+    /// nothing unless the records fill at least one batch and that batch may follow at once.
     private mutating func readAhead(of attempt: Attempt) -> [Action] {
         guard !self.isReading, let place = self.place(of: attempt.stream) else { return [] }
         let full = self.limit.current
@@ -138,8 +138,8 @@ extension SpoolStateMachine {
         return .publish(self.batch(UUIDText.random(using: &self.random), stream, [], SeqSet()))
     }
 
-    /// Makes a batch of these records. It also contains the current state of their stream: the lost records, the number
-    /// of unsent records, and the end.
+    /// Makes a batch of these records. The batch also states which earlier numbers of the stream are gone, how many
+    /// records are unsent, and if the stream has ended.
     private func batch(
         _ id: String, _ stream: StreamID, _ records: SpoolRecords, _ seqs: SeqSet
     ) -> HistoryBatch {

@@ -110,7 +110,7 @@ public struct SpoolStateMachine: Sendable {
         var stream: StreamID
         var records: SpoolRecords
         let seqs: SeqSet
-        /// The number of times in a row that the connection was lost while this batch was in flight.
+        /// The number of connections in a row that were lost while this batch was in flight.
         var disconnections = 0
 
         init(id: String, stream: StreamID, records: SpoolRecords) {
@@ -124,8 +124,8 @@ public struct SpoolStateMachine: Sendable {
     /// The state of reading records for the next batches from the log: the number of the last request, and the records
     /// that were read.
     struct Reading: Sendable {
-        /// The number of the last ``RecordQuery``, the last request to read records from the log. The next one has the
-        /// following number.
+        /// The number of the last ``RecordQuery``, a request to read records from the log. The next request gets the
+        /// number after it.
         var lastQuery: UInt64
         /// The records that were read from the log for the next batches; `nil` when none were requested.
         var ahead: ReadAhead?
@@ -149,7 +149,7 @@ public struct SpoolStateMachine: Sendable {
     /// The acknowledgements of the recorders: the acknowledged number of each stream, and the recorders that have
     /// answered.
     struct Recorders: Sendable {
-        /// The acknowledged number of each stream, for each recorder. The recorder has stored all records up to it.
+        /// For each recorder and each stream, the number up to which the recorder has stored all records.
         var acknowledged: [ClientID: [StreamID: UInt64]] = [:]
         /// The recorders that sent an acknowledgement since this program was started. A retained acknowledgement, which
         /// may be old, does not count.
@@ -216,7 +216,8 @@ public struct SpoolStateMachine: Sendable {
             return self.unreported
         }
 
-        /// Begins a new reporting period, because the connection was lost. Dropped records are reported again.
+        /// Begins a new reporting period, because the connection was lost: the next time that records are dropped,
+        /// another report is due.
         mutating func outageBegan() { if self.report == .reported { self.report = .none } }
 
         /// Begins a new reporting period, because all records were sent. Records that were dropped since the last
@@ -292,7 +293,7 @@ public struct SpoolStateMachine: Sendable {
         }
     }
 
-    /// `true` while batches may be sent: from ``opened(now:)`` to ``closed(isOrderly:now:)``.
+    /// `true` while batches may be sent: after ``opened(now:)`` and until ``closed(isOrderly:now:)``.
     public var isOpen: Bool { self.connection.isOpen }
     /// The reason for which the broker last rejected a batch. `nil` after the broker accepted a batch, or after the
     /// cause was found to be one record, which is to be quarantined.

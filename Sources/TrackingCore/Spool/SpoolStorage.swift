@@ -175,7 +175,7 @@ public struct SpoolEntry: Hashable, Sendable {
     /// The record's name: its stream and its number.
     public var name: RecordName { RecordName(stream: self.stream, seq: self.record.seq) }
 
-    /// Makes an entry of a record, its trackable and its stream; by default, without a mark.
+    /// Makes an entry of the log from a record, its trackable, its stream and, for an ingested record, its mark.
     public init(
         _ record: SpoolRecord, of trackable: TrackableID, in stream: StreamID, mark: RecordMark? = nil
     ) {
@@ -261,7 +261,7 @@ public struct SpoolContents: Hashable, Sendable {
 public struct SpoolSalvage: Hashable, Sendable {
     /// The path to which the file of the damaged log was renamed.
     public var path: String
-    /// A description of the damage of the log, for people.
+    /// A description of the damage that was found in the log, for people.
     public var reason: String
     /// The number of records that were recovered from the damaged log.
     public var count: Int
@@ -328,7 +328,7 @@ public struct QuarantinedRecord: Hashable, Sendable {
 
 /// A quarantined record that is to be moved back to the records to be sent.
 public struct PutBackRecord: Hashable, Sendable {
-    /// The place by which the record is found among the quarantined records.
+    /// The place (row id) of the record among the quarantined records.
     public var place: Int64
     /// The quarantined record with the new number under which it will be sent again.
     public var record: SpoolRecord

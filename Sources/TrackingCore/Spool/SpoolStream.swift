@@ -27,8 +27,8 @@ struct SpoolStream: Hashable, Sendable {
     private(set) var pending: SeqSet
     /// The records that the broker has acknowledged but that still wait for a recorder, in groups by batch.
     private var taken: [Taken] = []
-    /// The batches that are to be sent again. Their records are also in ``pending``, except those that
-    /// the broker acknowledged meanwhile.
+    /// The batches that are to be sent again under their old ids. Their records are also in ``pending``, except records
+    /// that were acknowledged meanwhile.
     private(set) var repeats: [Repeat] = []
     /// The highest record number that may be sent while the recorders are silent; `nil` while the recorders answer.
     /// Records above this number wait. It is the last number that the broker had acknowledged when the silence was
@@ -54,7 +54,7 @@ struct SpoolStream: Hashable, Sendable {
     /// `true` when a batch must be sent even without records. It informs the recorders of lost records or of the end of
     /// the stream.
     var needsDeclaration: Bool
-    /// The time since which unsent records of this stream wait for a batch; `nil` when none wait.
+    /// The time at which the oldest unsent record of this stream began to wait for a batch; `nil` when none waits.
     private(set) var waitingSince: MonotonicTime?
     /// The record number up to which unsent records of this stream are sent now, without waiting for a full batch.
     private(set) var urgentThrough: UInt64 = 0
@@ -127,8 +127,8 @@ struct SpoolStream: Hashable, Sendable {
         return (end.map { seqs.through($0 - 1) } ?? seqs, nil)
     }
 
-    /// Registers that these records were put into the next batch. If an earlier batch that was to be sent again
-    /// contains some of them, that batch is no longer sent again as a whole under its own id.
+    /// Registers that these records were put into the next batch. An earlier batch that waited to be sent again and
+    /// contains one of them is no longer sent as a batch of its own under its old id.
     mutating func batched(_ seqs: SeqSet) {
         guard !self.repeats.isEmpty else { return }
         self.repeats.removeAll { !$0.seqs.intersection(seqs).isEmpty }
@@ -162,7 +162,8 @@ struct SpoolStream: Hashable, Sendable {
         self.waitingSince = self.waitingSince ?? now
     }
 
-    /// Registers that these records could not be written to the log. The recorders will be informed that they are lost.
+    /// Registers that records with these numbers could not be written to the log. The numbers are used up; the
+    /// recorders will be informed that the records are lost.
     mutating func givenUp(_ seqs: SeqSet) { self.last = max(self.last, seqs.last ?? 0) }
 
     mutating func sentLive(_ seqs: SeqSet) { self.live.formUnion(seqs) }
@@ -233,8 +234,8 @@ struct SpoolStream: Hashable, Sendable {
         }
     }
 
-    /// Arranges that those records are sent again whose wait for an acknowledgement is over. They must have been
-    /// acknowledged by the broker before a recorder last answered about the stream.
+    /// Arranges that records whose wait for a recorder's acknowledgement is over are sent again. Records that the
+    /// broker acknowledged after a recorder last answered about the stream are excepted.
     mutating func resend(now: MonotonicTime) {
         let due = self.taken.prefix { $0.until <= now && self.answers.hasAnswered(since: $0.since) }
         guard !due.isEmpty else { return }
@@ -281,7 +282,7 @@ struct SpoolStream: Hashable, Sendable {
         self.sendAgain(above: 0, now: now)
     }
 
-    /// Arranges that all records of the stream with a number above `seq` that are still in the log are sent again.
+    /// Arranges that all records of the stream with a number above `seq` are sent again, if they are still in the log.
     mutating func sendAgain(above seq: UInt64, now: MonotonicTime) {
         let taken = self.taken
         self.taken = []
@@ -309,7 +310,7 @@ struct SpoolStream: Hashable, Sendable {
     /// Requests that unsent records up to number `seq` are sent now, without waiting for a full batch.
     mutating func hurry(through seq: UInt64) { self.urgentThrough = max(self.urgentThrough, seq) }
 
-    /// Begins anew the time for which a batch that is not full waits for more records. The caller does this after the
+    /// Restarts the time for which a batch that is not full waits for more records. The caller does this after the
     /// broker acknowledged a batch, if fewer records than a full batch remain.
     mutating func windowRestarted(now: MonotonicTime) {
         self.waitingSince = self.pending.isEmpty ? nil : now

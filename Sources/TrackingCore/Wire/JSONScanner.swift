@@ -160,8 +160,8 @@ struct JSONScanner {
         return true
     }
 
-    /// Advances to the next element of the current array, and stops before the element. Returns `false` at the end of
-    /// the array, after its closing bracket.
+    /// Advances to the next element of the array that is being read, and stops before the element. Returns `false`
+    /// after the closing bracket of the array.
     mutating func nextElement() throws(Refusal) -> Bool {
         try self.next(orClose: UInt8(ascii: "]"), "',' or ']'")
     }

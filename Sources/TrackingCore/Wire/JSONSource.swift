@@ -18,7 +18,7 @@ package struct JSONSource: Sendable {
         self.members = places.mapValues { json[(json.startIndex + $0.lowerBound)..<(json.startIndex + $0.upperBound)] }
     }
 
-    /// Makes source text from the values of an object that was already parsed, by encoding each value as JSON again.
+    /// Makes an object's source text from values that were already parsed. Each value is encoded as JSON again.
     package init(_ members: [String: JSONValue]) { self.members = members.mapValues { $0.json[...] } }
 
     /// The members of the object that is the value of the member `name`; `nil` when that member is absent or not an

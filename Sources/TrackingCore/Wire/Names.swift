@@ -6,7 +6,7 @@ public struct TrackableID: Hashable, Sendable, Comparable, CustomStringConvertib
     /// beginning, are escaped as `=` and two hexadecimal digits for each byte.
     public let topicLevel: String
 
-    /// The trackable's id as the user wrote it, the same as ``rawValue``.
+    /// The id of the trackable as text, the same as ``rawValue``.
     public var description: String { self.rawValue }
 
     /// Two trackable ids are equal when their bytes are equal. Texts that are only equivalent in Unicode (an é of one

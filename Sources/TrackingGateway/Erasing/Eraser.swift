@@ -86,8 +86,8 @@ final class Eraser: Service {
         try await Erasures(self.database).erase(id, before: time)
     }
 
-    /// Repeats an erasure until it succeeds or the task is cancelled, with waits between the attempts that grow from 1
-    /// s to 30 s.
+    /// Performs an erasure, and repeats it until it succeeds or the task is cancelled, with waits between the attempts
+    /// that grow from 1 s to 30 s.
     private func repeating(_ operation: () async throws(TrackingError) -> Void) async {
         var backoff = Self.minimumBackoff
         while !Task.isCancelled {

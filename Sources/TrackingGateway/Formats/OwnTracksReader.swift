@@ -29,7 +29,8 @@ package struct OwnTracksReader: Sendable {
     package struct Configuration: Sendable {
         /// The OwnTracks topics on the broker.
         package var topics: OwnTracksTopics
-        /// The trackables of devices, by `user/device`. The trackable of a device that is not listed is `user-device`.
+        /// The trackable of each listed OwnTracks device; the key is `user/device`. A device that is not listed has the
+        /// trackable `user-device`.
         package var trackables: [String: TrackableID] = [:]
         /// The keys with which the phones encrypt their messages, by trackable.
         package var secrets: [TrackableID: OwnTracksSecret] = [:]

@@ -1,7 +1,7 @@
 package import TrackingCore
 
-/// The names by which an HTTP request or an OwnTracks topic identifies its trackable. The token of the request decides
-/// which trackables are allowed. The names only select one of these.
+/// The names by which an HTTP request or an OwnTracks topic identifies its trackable. The request's token decides which
+/// trackables the sender may publish; the names select one of these.
 package struct PhoneIdentity: Hashable, Sendable {
     /// The names in the request, at most eight, in the order in which they are tried.
     package private(set) var claims: [String] = []

@@ -17,7 +17,7 @@ extension RecordDraft {
 
     /// The content of an event from which its digest is computed. Two events with the same digest count as one.
     enum Identity: Hashable {
-        /// The digest covers the whole content of the event.
+        /// The digest is computed from the whole content of the event.
         case everything
         /// The digest covers the kind and time of the event, and the given name. The event's other content may change
         /// when it is sent again.

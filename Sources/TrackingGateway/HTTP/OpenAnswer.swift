@@ -10,7 +10,7 @@ import NIOCore
 struct OpenAnswer: Error {
     private let write: @concurrent @Sendable () async throws -> Void
 
-    /// Creates the rest of an HTTP answer from the function that writes it.
+    /// Creates the unwritten part of an HTTP answer, whose head was sent already, from the function that writes it.
     ///
     /// - Parameters:
     ///   - writer: The writer of the answer's body.

@@ -3,8 +3,8 @@ import TrackingCore
 import TrackingPublisher
 import TrackingRuntime
 
-/// Passes commands from the broker to phones. A phone gets its commands in the answers to its HTTP requests. The desk
-/// then publishes the answers to the senders of the commands.
+/// Passes commands from the broker to phones. A phone gets its commands in the answers to its HTTP requests. Then the
+/// answers to the commands are published for their senders.
 final class PhoneCommandDesk: Sendable {
     private let pending = Mutex(PendingCommands())
     private let answer: @Sendable (CommandAnswer, ReceivedCommand) -> Void

@@ -254,7 +254,7 @@ package final class LiveHub: Service {
 
     /// The reason for rejecting the resolution request of a live stream.
     package enum RequestRefusal: Error, Hashable {
-        /// The request names a live stream that is not open, or that belongs to another caller.
+        /// The request names a live stream that does not exist or that belongs to another caller.
         case noStream
         /// The hub has no current state of the trackable in memory, normally because the gateway received no message
         /// about it.

@@ -76,7 +76,7 @@ package final class LiveStream: Sendable {
     /// The updates that report cleared positions and that the client missed during its interruption. The client
     /// receives them first, before the history, and discards the earlier positions of these trackables.
     package let cleared: [LiveUpdate]
-    /// `true` if the client must discard its earlier data. These data came from another run of the gateway, or the
+    /// `true` if the client must discard its earlier data, because they came from another run of the gateway, or the
     /// gateway's clock was set back since the interruption.
     package let isAnew: Bool
     /// `true` if a client that reconnects keeps its earlier data. The stream then adds to these data.

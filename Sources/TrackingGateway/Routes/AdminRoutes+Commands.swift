@@ -32,9 +32,10 @@ extension AdminRoutes {
         return .json(.object(answer.members))
     }
 
-    /// Reads a command from the body of a request: `{"command":"report","arguments":{…},"timeout":10}`.
+    /// Reads a command, and the time to wait for its answer, from the body of a request:
+    /// `{"command":"report","arguments":{…},"timeout":10}`. The timeout is in seconds; by default 10.
     ///
-    /// - Throws: `Problem` (400) that names the invalid member.
+    /// - Throws: `Problem` (400) that describes the required form.
     private func command(_ json: JSONValue) throws(Problem) -> (Command, Duration) {
         guard let name = json["command"]?.text, json["arguments"].map({ $0.object != nil }) ?? true,
             json["timeout"].map({ $0.number.map { Self.waits.contains($0) } == true }) ?? true

@@ -5,13 +5,13 @@ public import TrackingCore
 public struct TrackContinuity: Sendable {
     /// The result of comparing a point with the previous one: whether records between them are missing.
     public enum Step: Hashable, Sendable {
-        /// No record is missing between the two points: the second number is at most one greater than the first, or
-        /// there is no previous point with a number.
+        /// No record is missing between the two points: the number of the second point is at most one greater than the
+        /// number of the first, or no earlier point has a number.
         case next
         /// No record is known to be missing between the two points, although their numbers are not consecutive. The
-        /// history has every record between them: trips, events, or points that the query did not select. Also used for
-        /// a point without a number, for which nothing can be proved. `since` is the time of the previous point; for a
-        /// point with a number, of the previous one with a number.
+        /// history has every record between them: trips, events, or points that the query did not select. The case also
+        /// applies to a second point without a number, for which nothing can be proved. `since` is the time of the
+        /// previous point or, if the second point has a number, of the previous point with a number.
         case passedOver(since: UnixTime)
         /// A record between the two points is missing in the history. Also used when the point is of another stream
         /// than the previous numbered point, because missing records cannot be excluded then.

@@ -9,7 +9,7 @@ package struct PointDraft {
         case time, latitude, longitude, altitude, accuracyHorizontal, accuracyVertical, bearing, accuracyBearing
         case speed, accuracySpeed, kilometresPerHour, floor, battery, batteryPercent, mode, motion, tripID, source
         case extra
-        /// The meaning of a named value that the point ignores, such as `trackable`, `seq` or `late`.
+        /// The value is ignored: the point takes nothing from values such as `trackable`, `seq` or `late`.
         case nothing
     }
 
@@ -184,8 +184,8 @@ package struct PointDraft {
         value.lenientNumber.flatMap { $0 > 1 && $0 <= 100 ? $0 / 100 : nil }
     }
 
-    /// Returns the number of properties whose value must be corrected in the point. These are battery charges in
-    /// percent, which become fractions.
+    /// Returns the number of properties, among the given ones, that are a battery charge in percent. An import converts
+    /// such a charge to a fraction from 0 to 1.
     package static func corrections(in properties: [String: JSONValue]) -> Int {
         properties.count(where: { Self.meaning(of: $0.key) == .battery && Self.percentage($0.value) != nil })
     }

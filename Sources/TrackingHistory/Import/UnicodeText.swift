@@ -9,7 +9,7 @@ struct UnicodeText: Sendable {
     }
 
     private var encoding = Encoding.unknown
-    /// The bytes of the file that were read but not converted to UTF-8 yet, such as the first half of a UTF-16
+    /// The bytes of the file that were passed in but not converted to UTF-8 yet, such as the first half of a UTF-16
     /// character.
     private var rest: [UInt8] = []
 

@@ -1,7 +1,8 @@
 /// A binary heap of slots, the numbers 0 ..< `capacity`. Each slot in the heap has a key, which can change later. The
 /// slot with the least key is found at once; inserting, changing and removing cost O(log n).
 struct IndexedHeap: Sendable {
-    /// The key by which the heap orders its slots: by priority, and for equal priorities by number.
+    /// The key of a slot (a number below the heap's capacity). The slot with the least key comes first: the least
+    /// priority and, for equal priorities, the least number.
     struct Key: Comparable, Sendable {
         var priority: Double
         var number: Int
@@ -12,7 +13,8 @@ struct IndexedHeap: Sendable {
     }
 
     private var slots: [Int] = []
-    /// For each slot (a number below `capacity`), its index in `slots`; -1 for a slot that is not in the heap.
+    /// For each slot (a number below the heap's capacity), its index in the array `slots`; -1 for a slot that is not in
+    /// the heap.
     private var places: [Int]
     private var keys: [Key]
 
@@ -22,7 +24,8 @@ struct IndexedHeap: Sendable {
         self.keys = Array(repeating: Key(priority: 0, number: 0), count: capacity)
     }
 
-    /// Inserts a slot with a key, or changes the key of a slot that is already in the heap.
+    /// Inserts a slot (a number below the heap's capacity) with a key, or changes the key of a slot that is already in
+    /// the heap.
     mutating func set(_ slot: Int, to key: Key) {
         self.keys[slot] = key
         if self.places[slot] < 0 {
@@ -33,8 +36,8 @@ struct IndexedHeap: Sendable {
         self.siftDown(from: self.places[slot])
     }
 
-    /// Removes the slot with the least key from the heap, and returns the slot and the priority in its key; returns
-    /// `nil` when the heap is empty.
+    /// Removes the slot with the least key from the heap. A slot is a number below the heap's capacity. Returns the
+    /// slot and the priority in its key; returns `nil` when the heap is empty.
     mutating func popMin() -> (slot: Int, priority: Double)? {
         guard let least = self.slots.first, let last = self.slots.popLast() else { return nil }
         self.places[least] = -1

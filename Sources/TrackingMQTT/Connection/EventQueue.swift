@@ -50,8 +50,9 @@ final class EventQueue: Sendable {
     /// The number of the connection whose events the reader received last; -1 before the first events.
     var knownConnection: Int { self.known.load(ordering: .acquiring) }
 
-    /// `true` while the queue of events has room, so that the event loop may read from the broker's connection. A full
-    /// queue has room again once the unread events are at most half of its limits.
+    /// `true` while the queue has room for events, so that the event loop may read from the broker's connection. A
+    /// queue that was full has room again when the unread events are at most half of its limits, by number and by
+    /// bytes.
     var hasRoom: Bool { self.state.withLock { !$0.isFull } }
 
     /// `true` when the queue exceeds twice its limits. The event loop then reads nothing at all from the broker, not

@@ -10,8 +10,9 @@ struct Withholding {
     /// The time since which the acknowledgement of some received message has been withheld; `nil` when every received
     /// message is stored safely.
     private(set) var since: MonotonicTime?
-    /// `true` when the program has reported messages as stored, but further messages were read before. No more messages
-    /// are read until those are stored too. Otherwise a steady flow of messages would prevent every acknowledgement.
+    /// `true` when the program has reported messages as stored, but the connection has read further messages that are
+    /// not stored yet. The connection then reads no more until these are stored too. Otherwise, with a steady flow of
+    /// messages, no acknowledgement could ever be written.
     private(set) var isCatchingUp = false
 
     /// Notes the present time as the beginning of a withheld acknowledgement, if some received message is not stored

@@ -19,7 +19,7 @@ struct InFlight {
         /// One element for each filter of the subscription: the reason why the filter was not sent to the broker, or
         /// `nil` if it was sent.
         let refusals: [TrackingError?]
-        /// The filters of the subscription that were sent to the broker.
+        /// The topic filters of the subscription, in the order in which they were sent to the broker.
         let filters: [String]
         /// `true` if the SUBSCRIBE packet has only a part of the filters of a subscription, which is sent in several
         /// packets.

@@ -29,8 +29,8 @@ final class MosquittoSink {
     /// The broker's answers to the filters of the last SUBSCRIBE packet, for a subscription that is sent in several
     /// packets. An element is `nil` for a filter that was granted. The list is `nil` while the packet is not answered.
     var partAnswers: [TrackingError?]?
-    /// The accepted publishes to whose topics no client had subscribed, which ``MQTTClient`` reports; `nil` for a user
-    /// that does not need them.
+    /// The published messages that the broker accepted although no client had subscribed to their topics, for
+    /// ``MQTTClient``; `nil` if they are not collected.
     let unmatched: UnmatchedPublishes?
     var acceptance: Acceptance?
     /// The code with which the connection ended, from libmosquitto or from the broker's DISCONNECT; `nil` while it has

@@ -91,7 +91,8 @@ final class TLSConnection {
         didSet { godwit_tls_set_gate(self.pointer, self.isGateOpen) }
     }
 
-    /// The result of looking at the next TLS record in advance: its decrypted bytes remain to be read.
+    /// The result of reading the next TLS record in advance. The decrypted bytes are not consumed: libmosquitto reads
+    /// them afterwards.
     enum Peek {
         case bytes(Int)
         case nothing

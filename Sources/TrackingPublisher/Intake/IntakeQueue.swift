@@ -48,18 +48,18 @@ struct IntakeQueue: Sendable {
         /// No round is in progress: no batch of ingested records is being looked up or written. Can transition to:
         /// `finding`.
         case none
-        /// The first half of a round: the log is being asked which records of these ingested batches it knows already.
-        /// Can transition to: `writing`, `none`.
+        /// The first half of a round (several ingested batches that are looked up and written together): the log is
+        /// being asked which of their records it knows already. Can transition to: `writing`, `none`.
         case finding([Batch])
-        /// The second half of a round: the new records of several ingested batches are being written to the log. Can
-        /// transition to: `none`.
+        /// The second half of a round (several ingested batches that are looked up and written together): the new
+        /// records of the batches are being written to the log. Can transition to: `none`.
         case writing(Writing)
     }
 
     private var arrived: [Batch] = []
     private var round = Round.none
-    /// The answers to senders whose records are written but not all acknowledged. `left` contains the numbers of the
-    /// records that are not acknowledged yet, by stream.
+    /// The requests whose records are all in the log but not all acknowledged yet. Each has its receipt, the answer
+    /// that its sender gets later, and in `left` the numbers of the records that are not acknowledged yet, by stream.
     private var waiting: [(receipt: Receipt, left: [StreamID: SeqSet])] = []
     /// The unanswered requests to ingest records, each with the time at which its sender stops waiting.
     private var deadlines = DeadlineQueue<UInt64>()

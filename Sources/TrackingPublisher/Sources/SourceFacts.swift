@@ -17,7 +17,7 @@ public struct SourceFacts: Hashable, Sendable {
     /// runs.
     public var accuracy: Resolution.Accuracy
 
-    /// Collects the facts of a source.
+    /// Creates the facts about a source of positions.
     ///
     /// - Parameters:
     ///   - name: The source as its user wrote it, without a credential.

@@ -37,8 +37,8 @@ extension SourceSpecification {
         }
     }
 
-    /// `true` for a receiver that is never asked to change its cycle. Such a receiver delivers at its own rate,
-    /// whatever the resolution.
+    /// `true` for a receiver that its source never asks for another cycle, the time between two fixes. Such a receiver
+    /// delivers at its own rate, whatever the resolution.
     public var cannotBeSlowed: Bool {
         if case .nmeaServer = self.input { return true }
         return self.isReceiver && !self.asksForCycle

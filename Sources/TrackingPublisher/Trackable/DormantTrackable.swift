@@ -17,7 +17,8 @@ struct DormantTrackable: Sendable {
     /// The number of this trackable's records in the log.
     var count: Int { self.log.streams.reduce(0) { $0 + $1.stored.count } }
 
-    /// `true` while the log has records of this trackable, or earlier streams whose end the recorders may not know yet.
+    /// `true` while the log has records of this trackable, or an earlier stream of it of whose end the recorders may
+    /// not have been informed.
     var isPending: Bool { self.log.streams.contains { !$0.stored.isEmpty || $0.id != self.log.current } }
 
     /// Restores one named value that an earlier run stored in the log.

@@ -1,13 +1,13 @@
 import TrackingCore
 
-/// The origin of one trackable's records: this device, or another system.
+/// The origin of a trackable's records: the device itself, or another system such as a phone that sends them over HTTP.
 enum Feed: Sendable {
     /// The trackable's records are the device's own fixes, trips and events.
     case device
     /// Another system supplies the trackable's records, for example over HTTP.
     case remote(RemoteSource)
 
-    /// The other system that supplies the records; `nil` if they are the device's own fixes.
+    /// The state of the other system that supplies the trackable's records; `nil` if the records are the device's own.
     var remote: RemoteSource? { if case .remote(let source) = self { source } else { nil } }
 
     /// `true` if another system supplies the trackable's records.

@@ -103,8 +103,8 @@ struct LiveOutput: Sendable {
         (self.lane.hide(shown), self.raw?.hide(shown))
     }
 
-    /// Discards all remembered recorded positions, because the log begins a new stream. Their record names belong to
-    /// the old stream. Raw positions remain.
+    /// Discards the filtered positions that were remembered for publishing, because the log begins a new stream and
+    /// their record names belong to the old one. Raw positions remain.
     mutating func beginStream() { self.lane = LiveLane(filter: self.lane.filter) }
 
     /// Discards the remembered positions up to and including `watermark`, so that they are not published again; `nil`

@@ -19,8 +19,8 @@ struct LowBatteryReport: Sendable {
         if let stored { self.detector?.restore(stored) }
     }
 
-    /// Uses the low-battery threshold of the changed trackable, or else the device's. If the threshold differs from the
-    /// present one, a low battery can be reported again.
+    /// Begins to use the trackable's own low-battery threshold or, without one, the device's. If that differs from the
+    /// threshold in use, a low battery can be reported again.
     mutating func use(_ trackable: Trackable, default standard: LowBatteryDetector?) {
         let next = Self.detector(of: trackable, default: standard)
         if next?.threshold != self.detector?.threshold { self.detector = next }
@@ -29,7 +29,7 @@ struct LowBatteryReport: Sendable {
     /// Handles a reading of the battery.
     ///
     /// - Parameters:
-    ///   - percent: The charge, 0…100; `nil` is unknown.
+    ///   - percent: The charge, 0…100; `nil` if it is unknown.
     ///   - id: The name of the trackable.
     /// - Returns: The outputs that store a new state of detection in the log, together with the event. `detail` is the
     ///   detail of the event to record; `nil` unless the charge fell below the threshold.

@@ -35,8 +35,9 @@ struct PublishingStatus: Sendable {
         /// The growing waits for the case that the next attempt is rejected too. The status uses them once that attempt
         /// begins.
         var backoff: Backoff
-        /// The proofs that arrived since the rejection, if the trackable was announced on this connection before;
-        /// otherwise `nil`. The next attempt continues with them.
+        /// The proofs (of this publisher's presence and of an update) that arrived since the rejection; the next
+        /// attempt continues with them. `nil` if the trackable was not announced on this connection before the
+        /// rejection.
         var confirmation: Confirmation?
     }
 
@@ -115,19 +116,22 @@ struct PublishingStatus: Sendable {
         self.since = min(max(wall, after), WireLimits.latestTime)
     }
 
-    /// Returns `true` if another publisher's claim of the trackable is later than this publisher's claim. If both have
-    /// the same time, the greater session id is the later claim. Returns `false` before this publisher's first claim.
+    /// Returns `true` if another publisher's claim of the trackable wins over this publisher's claim. The later claim
+    /// wins, and of equally late claims the one with the greater session id. Returns `false` before this publisher's
+    /// first claim.
     func isBehind(_ other: Presence, _ session: SessionID) -> Bool {
         self.since.map { (other.since, other.session) > ($0, session) } ?? false
     }
 
-    /// Marks the trackable as announced on this connection. Does nothing unless it is unannounced.
+    /// Marks the trackable as announced on this connection if it is unannounced. Does nothing if it is announced,
+    /// rejected or failed.
     mutating func announced() {
         guard case .unannounced = self.standing else { return }
         self.standing = .announced(Confirmation())
     }
 
-    /// Handles that the connection was lost: an announced trackable is unannounced. A rejection remains.
+    /// Handles that the connection was lost. An announced trackable becomes unannounced. A rejected or failed one stays
+    /// so.
     mutating func connectionLost() {
         switch self.standing {
         case .announced: self.standing = .unannounced

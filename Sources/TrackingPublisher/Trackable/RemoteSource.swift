@@ -92,15 +92,16 @@ struct RemoteSource: Sendable {
         Self.answers(to: self.intake.areSafe(seqs, of: stream))
     }
 
-    /// Handles that the batches of the present round could not be searched for or written. Answers their senders with
-    /// the error, and begins the next round.
+    /// Handles that the log could not be searched for the records of the present round, or could not write them. A
+    /// round is a group of ingested batches that are looked up and written together. Answers the senders of these
+    /// batches with the error, and begins the next round.
     mutating func failed(_ error: TrackingError) -> [Output] {
         let requests = self.intake.failed()
         return requests.map { .action(.answered(request: $0, .failure(error))) } + self.lookUp()
     }
 
-    /// Answers the senders whose deadline has passed with an error. The error names the reason why records are not safe
-    /// yet.
+    /// Answers the senders of ingested records whose deadline has passed, with an error. The error names the reason why
+    /// their records are not safe yet.
     mutating func expired(_ obstacles: IntakeObstacles, now: MonotonicTime) -> [Output] {
         self.intake.takeExpired(now: now).map { request, wait in
             .action(.answered(request: request, .failure(obstacles.error(of: wait))))

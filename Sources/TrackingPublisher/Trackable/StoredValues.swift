@@ -29,8 +29,8 @@ struct StoredValues: Hashable, Sendable {
     var trip: [UInt8]?
     /// The encoded state of the low-battery detection for the trackable; `nil` if there is none.
     var lowBattery: [UInt8]?
-    /// The encoded times of the trackable's newest published records; `nil` if no other system has supplied its
-    /// records.
+    /// The encoded watermarks of a trackable whose records another system supplies: the times of its newest published
+    /// point, event and trip. `nil` if no other system has supplied its records.
     var watermarks: [UInt8]?
 }
 

@@ -2,8 +2,8 @@ import TrackingCore
 
 /// The publisher's state at one moment, as far as the decisions about one trackable depend on it.
 struct TrackableContext: Sendable {
-    /// The time at which the publisher handles the present event. Its wall-clock time is replaced by the best known
-    /// time if the device's clock is not set.
+    /// The time of the present event, as the publisher uses it. If the device's clock is not set, the best known time
+    /// replaces the wall-clock time.
     let moment: Moment
     /// The state of the publisher's session at the broker: its connection, announcement and liveness.
     let session: SessionStateMachine
@@ -70,7 +70,8 @@ struct TrackableContext: Sendable {
 }
 
 extension PublisherConfiguration {
-    /// `true` if records are sent without a request of the caller, because a window of batches is configured.
+    /// `true` if records are sent in batches without a request of the caller: a batch window, the time for which a
+    /// batch waits for more records, is configured.
     var sendsByItself: Bool { self.recording.batchWindow != nil }
 
     /// Returns a position that was captured earlier as the privacy zones that are configured now allow it to be
@@ -89,7 +90,7 @@ extension PublisherConfiguration {
     }
 }
 
-/// The other publishers that announced the same trackable, according to their presence messages.
+/// The other publishers of the same trackable: their presence messages, and the owner among them.
 struct OtherPublishers: Sendable {
     /// The presence messages of the other publishers. Some of these publishers may be gone.
     let presences: [Presence]

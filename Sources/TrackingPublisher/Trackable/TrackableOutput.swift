@@ -50,8 +50,8 @@ extension TrackableStateMachine {
         /// Count in the callers' requests to send records that these records became safe: their required
         /// acknowledgement has arrived.
         case safe(StreamID, SeqSet)
-        /// Stop tracking the trackable: the other system supplied no more records for some time, and all its records
-        /// are safe.
+        /// Stop tracking the trackable: the system that supplies its records (for example over HTTP) supplied none for
+        /// some time, and all its records are safe.
         case leaseEnded
     }
 }

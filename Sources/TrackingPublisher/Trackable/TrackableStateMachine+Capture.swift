@@ -72,7 +72,7 @@ extension TrackableStateMachine {
 
     /// Handles a reading of the battery: it may record a low battery and change the resolution.
     ///
-    /// - Parameter percent: The charge, 0…100; `nil` is unknown.
+    /// - Parameter percent: The charge, 0…100; `nil` if it is unknown.
     mutating func batteryRead(_ percent: Double?, _ context: TrackableContext) -> [Output] {
         self.reportLowBattery(percent, context) + self.reconsider([.batteryRead(percent: percent)], context)
     }
@@ -243,7 +243,8 @@ extension TrackableStateMachine {
         return self.failure == nil ? self.tripChanged(change, context) : []
     }
 
-    /// Replaces or clears the trackable's retained trip if the changed privacy zones hide more of it.
+    /// Handles changed privacy zones for the trackable's retained trip: if the zones hide places that the trip
+    /// contains, publishes the trip without them, or clears it.
     ///
     /// - Parameter areMore: `true` if the zones hide more than before.
     mutating func hideTrip(areMore: Bool, _ context: TrackableContext) -> [Output] {

@@ -84,8 +84,8 @@ extension TrackableStateMachine {
         .log(.append(self.backlog.stream, content.record(at: time, seq: self.backlog.lastSeq), mark: nil))
     }
 
-    /// Returns quarantined records, which were set aside as never acceptable, to the end of the stream under new
-    /// numbers.
+    /// Moves quarantined records, which were set aside because they could never be accepted, to the end of the stream
+    /// under new numbers, so that they are sent again.
     ///
     /// A record that cannot be decoded stays quarantined.
     mutating func putBack(_ rows: [QuarantinedRecord], _ request: UInt64) -> [Output] {
@@ -97,8 +97,8 @@ extension TrackableStateMachine {
 
     // MARK: - Recording lane
 
-    /// Calls `question` with the state machine that sends records to recorders in batches. Returns its actions as
-    /// outputs.
+    /// Calls `question` with the trackable's state machine that sends records to recorders in batches. Returns the
+    /// outputs that carry out the actions returned by `question`.
     mutating func askSpool(
         _ context: TrackableContext, _ question: (inout SpoolStateMachine) -> [SpoolStateMachine.Action]
     ) -> [Output] {
@@ -161,7 +161,8 @@ extension TrackableStateMachine {
         return goesAgain ? outputs : outputs + [.action(.badMessage(topic: context.path(.location(self.id)), error))]
     }
 
-    /// Handles the broker's answer to a batch. Without live positions, an acknowledgement counts like one of an update.
+    /// Handles the broker's answer to a batch of records. If no live positions are published, an acknowledged batch
+    /// proves as much as an acknowledged update: that the broker accepts the trackable.
     mutating func batchAnswered(_ refusal: TrackingError?, _ context: TrackableContext) -> [Output] {
         var outputs: [Output] = refusal == nil ? [.acknowledged(batch: self.backlog.spool.inFlight)] : []
         outputs += self.askSpool(context) { $0.answered(refusal, now: context.now) }
@@ -333,7 +334,7 @@ extension TrackableStateMachine {
         return self.withRemote { $0.failed(error) }
     }
 
-    /// Answers the senders of ingested records whose deadline has passed with an error.
+    /// Answers the senders of ingested records whose deadline has passed, with an error that names the reason.
     mutating func intakeExpired(_ context: TrackableContext) -> [Output] {
         let obstacles = IntakeObstacles(
             isAnnounced: context.isAnnounced, refusal: self.refusal, spool: self.backlog.spool,
@@ -389,7 +390,8 @@ extension TrackableStateMachine {
             log: self.backlog.contents, stored: stored, departure: departure, random: self.random)
     }
 
-    /// Continues with the unpublished end of the last trip, after the trackable is tracked again.
+    /// Takes over the unpublished end of the trackable's last trip when the trackable is tracked again: the trip's last
+    /// version and the event of its end are still published.
     mutating func resume(_ departure: Departure?, _ context: TrackableContext) -> [Output] {
         guard let departure else { return [] }
         self.trips.resume(departure)

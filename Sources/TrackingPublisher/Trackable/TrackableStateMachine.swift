@@ -41,8 +41,8 @@ struct TrackableStateMachine: Sendable {
     /// Starts to track a trackable.
     ///
     /// - Parameters:
-    ///   - dormant: The trackable as the log holds it.
-    ///   - battery: The charge of the battery in percent; `nil` is unknown.
+    ///   - dormant: The stored state of the trackable, from the log.
+    ///   - battery: The charge of the battery in percent; `nil` if it is unknown.
     ///   - seed: The seed of random ids and moments.
     init(
         _ trackable: Trackable, resuming dormant: DormantTrackable, policy: any ResolutionPolicy, battery: Double?,
@@ -135,9 +135,11 @@ struct TrackableStateMachine: Sendable {
 
     // MARK: - Ownership
 
-    /// Begins to publish the trackable on this connection, after the presence messages of `others` were received.
+    /// Begins to publish the trackable on this connection, after the presence messages of the other publishers
+    /// (`others`) were received.
     ///
-    /// It claims the trackable if it has no claim yet, and then announces it.
+    /// Claims the trackable if this publisher has no claim yet, and announces it. Does nothing if the trackable failed
+    /// or is rejected, or while the publisher is switched off.
     mutating func enter(_ others: OtherPublishers, _ context: TrackableContext) -> [Output] {
         guard self.failure == nil, self.status.rejection == nil, context.isOn else { return [] }
         if self.status.since == nil {

@@ -20,7 +20,7 @@ struct TrackableTable: Sendable {
     }
 
     private var entries: [TrackableID: Entry] = [:]
-    /// The parts of the publisher's state that affect every trackable, as they were when all trackables were last
+    /// The publisher-wide conditions (such as the connection and the settings) under which all trackables were last
     /// examined; `nil` before the first time.
     private var conditions: Conditions?
     /// The names of the tracked trackables.
@@ -158,8 +158,7 @@ struct TrackableTable: Sendable {
         self.unsentEvents += machine.unsent.count
     }
 
-    /// Makes a trackable dormant: stores its state as of a trackable that is not tracked, in place of the state machine
-    /// of a tracked one.
+    /// Makes a tracked trackable dormant: the table then has its stored state in place of a state machine.
     mutating func rest(_ id: TrackableID, as dormant: DormantTrackable) {
         self.unsentEvents -= self.entries[id]?.tracked?.unsent.count ?? 0
         self.entries[id] = Entry(tracked: nil, dormant: dormant)

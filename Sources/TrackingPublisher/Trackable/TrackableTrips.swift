@@ -54,10 +54,12 @@ struct TrackableTrips: Sendable {
     /// Forgets the trip that ended last, because its positions must not be published any more.
     mutating func forgetLast() { self.last = nil }
 
-    /// Returns the waiting state of a trip as it may be shown, if the trip may be published; it then counts as
-    /// published. `nil` otherwise.
+    /// Returns the version of the trip that waits to be published, without the places that may not be shown, if it may
+    /// be published now. The version then counts as published. Returns `nil` if no version waits or the waiting one may
+    /// not be published yet.
     ///
-    /// - Parameter isWritten: Returns `true` if the record of a trip is in the log, so that the trip may be published.
+    /// - Parameter isWritten: Returns `true` if the record of this version is in the log. Only then may it be
+    ///   published.
     mutating func takeUnpublished(where isWritten: (Trip) -> Bool, _ shown: (Trip) -> Trip) -> Trip? {
         guard let trip = self.unpublished, isWritten(trip) else { return nil }
         self.unpublished = nil

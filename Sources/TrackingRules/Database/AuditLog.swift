@@ -44,7 +44,7 @@ package struct AuditLog: Sendable {
 
     /// An entry of the audit, which names one change of the gateway's data or one command to a device.
     package struct Entry: Hashable, Sendable {
-        /// The number of the entry in the audit, which grows with each entry.
+        /// The number of the entry in the audit. A later entry has a greater number.
         package var number: Int64
         /// The time at which this entry of the audit was written, that of the change or the command.
         package var time: UnixTime
@@ -52,7 +52,7 @@ package struct AuditLog: Sendable {
         package var actor: AuditActor
         /// The kind of the change, as text for people. A newer version of Godwit may write other kinds.
         package var action: String
-        /// The object that was changed, such as the name of a fence.
+        /// The name of the object that was changed, such as the name of a fence.
         package var object: String
     }
 

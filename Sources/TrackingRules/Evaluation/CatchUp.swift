@@ -30,10 +30,11 @@ struct CatchUp: Sendable {
     /// connection.
     private let watermarks: RecordWatermarks
     private let tripWatermarks: TripWatermarks
-    /// The numbers of the records that were queued for webhooks since the gap in the gateway's connection began, by
-    /// trackable and stream.
+    /// The numbers of the records that were queued for webhooks since the beginning of the gap (the time without a
+    /// connection to the broker), by trackable and stream.
     private var queued: [TrackableID: [StreamID: SeqSet]] = [:]
-    /// The pages of the history that the present reading still has to request. The last element is requested next.
+    /// The pages of the history that are still to be requested in the present reading of the history. The last element
+    /// is requested next.
     private var queries: [HistoryRead.Query] = []
     private var reading = 0
     private var readNumber = 0
@@ -69,8 +70,8 @@ struct CatchUp: Sendable {
 
     // MARK: - The gap
 
-    /// Handles that the gateway lost its connection to the broker again: the gap goes on, with its earlier beginning,
-    /// and the reading of the history is given up until the next connection.
+    /// Handles that the gateway lost its connection to the broker before the gap was caught up. The gap then lasts on
+    /// from its earlier beginning. The reading of the history is abandoned, and begins again at the next connection.
     mutating func connectionLost() {
         self.until = nil
         self.hasReadOnce = false
@@ -146,9 +147,10 @@ struct CatchUp: Sendable {
         return true
     }
 
-    /// Ends the present reading of the history when no page is left to request, and schedules the next reading.
+    /// Ends the present reading of the history if no page is left to request. The history is read several times;
+    /// schedules the next reading.
     ///
-    /// - Returns: `true` when the last reading ended.
+    /// - Returns: `true` when that was the last reading.
     mutating func finishReading(at moment: Moment) -> Bool {
         guard self.until != nil, self.queries.isEmpty else { return false }
         self.hasReadOnce = true
@@ -184,8 +186,8 @@ struct CatchUp: Sendable {
         }
     }
 
-    /// Returns the last record of a page if the page is full, so that another page begins after this record; `nil` if
-    /// no page follows.
+    /// Returns the last record of a full page; the next page begins after this record. Returns `nil` if the page is not
+    /// full, because no page follows it.
     private static func last<Record>(of page: [Record]) -> Record? {
         page.count < HistoryRead.pageSize ? nil : page.last
     }

@@ -26,8 +26,8 @@ struct RuleRows: Hashable, Sendable {
     /// The messages that this transaction adds to the outbox, the gateway's message queue.
     var drafts: [Outbox.Draft] = []
 
-    /// The database tables with one record name for each trackable: that of its last rule event, or of its last trip
-    /// that was queued for webhooks.
+    /// The two database tables that store one record name for each trackable: the name of its last rule event, or the
+    /// name of the last version of a trip that was queued for webhooks.
     enum NameTable: String {
         case ruleStream, outboxTrip
     }

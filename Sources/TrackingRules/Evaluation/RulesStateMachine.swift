@@ -46,8 +46,8 @@ struct RulesStateMachine: Sendable {
         case loadingFailed
         case saved
         case saveFailed
-        /// The answer to the action `compare`: the trackables with data in the gateway's database, but without a
-        /// position at the broker or in the history.
+        /// The answer to the action `compare`: the trackables that have data in the gateway's database, but neither a
+        /// position at the broker nor one in the history.
         case compared(missing: Set<TrackableID>)
         case comparisonFailed
         /// The gateway has no history, or the history's file does not exist yet.
@@ -64,8 +64,8 @@ struct RulesStateMachine: Sendable {
         /// Read the rules from the database, unless their version is the given one. Answered by `rulesLoaded` or
         /// `loadingFailed`.
         case loadRules(unless: Int64)
-        /// Remove the messages in the outbox that are too old at the given time. Also forget which old records were
-        /// queued.
+        /// Remove the messages from the outbox that are too old at the given time, and forget which old records were
+        /// queued for webhooks.
         case trim(now: UnixTime)
         /// Find the trackables that have data in the gateway's database, but no position at the broker or in the
         /// history. `retained` contains the trackables with a position at the broker.
@@ -73,7 +73,7 @@ struct RulesStateMachine: Sendable {
         /// With `removingErased`, also remove the data of trackables that were erased from the history. Answered by
         /// `compared` or `comparisonFailed`.
         case compare(retained: Set<TrackableID>, removingErased: Bool)
-        /// Open the outbox gate, so that the delivery of the messages in the outbox begins.
+        /// Open the outbox's gate: the delivery of the messages in the outbox to webhooks may begin.
         case openOutbox
         /// Check whether a history can be read. Answered by `historyAbsent` when none can; otherwise not answered.
         case checkHistory

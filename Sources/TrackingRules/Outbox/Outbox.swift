@@ -188,7 +188,9 @@ package struct Outbox: Sendable {
         }
     }
 
-    /// Removes the oldest messages from the outbox, within a transaction, until its size is within a limit in bytes.
+    /// Removes messages from the outbox, within a transaction, if its size exceeds a limit in bytes. First removes all
+    /// messages that every reader has read. If the size still exceeds the limit, removes the oldest other messages,
+    /// down to 5 % below the limit.
     ///
     /// - Returns: The number of removed messages that at least one reader had not read.
     package static func trim(toBytes most: Int64 = Self.maximumBytes, in db: Database) throws -> Int {

@@ -12,7 +12,8 @@ struct PendingMessages: Sendable {
     /// history.
     static let sufficientCount = 1000
 
-    /// The largest number of messages of one page of the history.
+    /// The largest number of webhook messages that one page of the history yields when the gateway reads the history
+    /// for missed messages.
     static let pageCount = 500
     /// The largest number of payload bytes of the messages of one page of the history.
     static let pageBytes = Self.pageCount * WireLimits.maximumPayloadBytes

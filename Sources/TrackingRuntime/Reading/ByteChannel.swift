@@ -12,8 +12,8 @@ package final class ByteChannel {
         case bytes(ArraySlice<UInt8>)
         /// The input has ended.
         case end
-        /// Another task has woken the reading task, for example because of a new resolution. The reading task must
-        /// react to it before it reads on.
+        /// A signal from another task has woken the task that reads, for example because of a new resolution. The task
+        /// must react to the signal before it reads on.
         case news
         /// The deadline that the caller set for the read has passed, and no input arrived.
         case quiet

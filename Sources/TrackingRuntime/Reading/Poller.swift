@@ -34,7 +34,8 @@ package final class Poller: Sendable {
     private struct State {
         var entries: [UInt64: Entry] = [:]
         var lastID: UInt64 = 0
-        /// The two ends of the pipe that interrupts the system call `poll`; `nil` until the poller's thread runs.
+        /// The two ends of the pipe by which the poller's thread is woken from the system call `poll`; `nil` until that
+        /// thread runs.
         var pipe: (read: Int32, write: Int32)?
     }
 

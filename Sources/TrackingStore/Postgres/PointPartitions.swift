@@ -50,12 +50,12 @@ struct PointPartitions {
     private var known: Set<Month> = []
     /// The time span of the month whose partition was last found to exist. Points in this span need no further check.
     private var latest: Range<UnixTime>?
-    /// The end of the pause that began when a partition could not be made; until then, no partition is made. `nil` if
-    /// no partition has failed so far.
+    /// The time until which no monthly partition of the table `point` is made, because one could not be made. `nil` if
+    /// none has failed so far.
     private var pause: ContinuousClock.Instant?
 
-    /// The time for which no partition is made after one could not be made. Meanwhile the points are stored in
-    /// `point_other`.
+    /// The time for which the store tries to make no monthly partition of the table `point`, after it could not make
+    /// one: 60 s. Meanwhile the points of a month without a partition are stored in `point_other`.
     private static let longestPause = Duration.seconds(60)
 
     /// Returns the months of a batch's points for which no partition is known to exist. If the month of the receipt is

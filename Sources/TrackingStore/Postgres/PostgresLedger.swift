@@ -45,8 +45,8 @@ struct PostgresLedger {
         self.versions = [:]
     }
 
-    /// Empties the cache of what the tables contain after a failed write, and gives up the turn (see ``PostgresTurn``).
-    /// The next write first looks for stuck programs.
+    /// Empties the cache of what the tables contain, after a write failed, and gives up the turn, the right to rely on
+    /// the cache (see ``PostgresTurn``). The next write first looks for stuck programs.
     mutating func failed() {
         self.forget()
         self.turn.giveUp()
@@ -176,8 +176,8 @@ struct PostgresLedger {
         return self.ledger[id]?.number
     }
 
-    /// Locks the rows of a batch's trackables against other programs. Loads those trackables again that other programs
-    /// have changed since they were cached.
+    /// Locks the database rows of a batch's trackables against other programs. Trackables that other programs have
+    /// changed since they were cached are loaded again.
     private mutating func lock(_ batch: RecordingBatch, _ connection: PostgresConnection) throws(TrackingError) {
         let ids = Set(batch.recordings.map(\.trackable)).union(batch.refused.compactMap(\.trackable))
         let locked = try connection.run(
@@ -310,8 +310,9 @@ struct PostgresLedger {
         return found
     }
 
-    /// Makes the streams that the rows of a query result describe, and loads the coverage of their record numbers. The
-    /// columns from `column` on are the key of the stream and the last number that its device declared.
+    /// Makes the streams that the rows of a query result describe. Also loads their coverage from the database: the
+    /// state of each record number. In each row, the column `column` has the key of the stream, and the next column the
+    /// last number that its device declared.
     static func streams(
         _ rows: PostgresRows, first column: Int, _ connection: PostgresConnection
     ) throws(TrackingError) -> [RecordingLedger.Stream] {

@@ -6,8 +6,8 @@ import TrackingCore
 struct PostgresRewriting {
     private let connection: PostgresConnection
 
-    /// The time in milliseconds that the server waits for other users of a table before it gives up rewriting the
-    /// table. New users of the table have to wait meanwhile.
+    /// The time in milliseconds, 3,000, that the server waits for other users of a table to finish. After it, the table
+    /// is not rewritten. Meanwhile new users of the table have to wait.
     private static let patience = 3000
     /// The time in milliseconds that the server waits for other users of each remaining table, after the rewriting of
     /// one table has failed.
@@ -76,7 +76,8 @@ struct PostgresRewriting {
         return remains
     }
 
-    /// Returns the partitions of `point`, each with the first time that it contains.
+    /// Returns the names of the partitions of the database table `point`, each with the earliest time of the points
+    /// that it may contain.
     private func partitions() throws(TrackingError) -> [(name: String, from: Double)] {
         let rows = try self.connection.run(
             """

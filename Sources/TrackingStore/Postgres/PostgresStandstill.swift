@@ -12,8 +12,8 @@ struct PostgresStandstill {
         let since: ContinuousClock.Instant
     }
 
-    /// The time without new data after which the connection of a copying program is ended. The server's own limit for
-    /// idle transactions is the same.
+    /// The time in which a program that copies points into the history must send new data. After it, the program's
+    /// connection to the server is ended. The server's own limit for idle transactions is the same time.
     var limit = Duration.seconds(120)
     /// The progress of the programs that were copying at the last check, by the process id on the server.
     private var seen: [Int64: Progress] = [:]

@@ -21,7 +21,8 @@ final class PostgresThread: Sendable {
         var calls: UInt64 = 0
         /// The number of the call that uses the connection now; `nil` for none.
         var call: UInt64?
-        /// The file descriptor of the socket of the call in progress; `nil` while no call uses the connection.
+        /// The file descriptor of the socket to PostgreSQL that the call in progress uses; `nil` while no call uses the
+        /// connection.
         var socket: Int32?
     }
 

@@ -7,16 +7,16 @@ import TrackingCore
 /// written since. If several programs write, none has the turn. Each of them locks the rows of a batch's trackables,
 /// and compares their column `changes` with its cache.
 struct PostgresTurn {
-    /// The number of transactions that a store writes without the turn, after another program took the turn from it.
-    /// Then it takes the turn again.
+    /// The number of transactions, 1,000, that a store writes without the turn (the right to rely on its cache) after
+    /// it lost the turn to another program. Then it takes the turn again.
     static let commitsAmongOthers = 1000
 
     private var name: Int64 = 0
     /// The id of the transaction with which this store wrote its number into the table `turn`. After the database was
     /// restored from a backup, the row has another transaction id.
     private var writer = "0"
-    /// The number in the table `turn` when this store last wrote without the turn; `nil` if it never did. If the number
-    /// is unchanged, no store had the turn in between.
+    /// The number in the table `turn` at the last transaction that this store wrote without the turn, the right to rely
+    /// on its cache; `nil` if there was none. If the number is still the same, no store had the turn meanwhile.
     private var seen: Int64?
     /// `true` if this store had the turn, the right to rely on its cache, in its last transaction.
     private(set) var isHeld = false
@@ -27,14 +27,14 @@ struct PostgresTurn {
     enum Found {
         /// This store has the turn, and no other program has written since its last transaction. Its cache is valid.
         case alone
-        /// This store has just taken the turn, so no other program writes until the transaction ends. Others have
-        /// written before, so the cache is not valid.
+        /// This store has just taken the turn (the right to rely on its cache), so no other program writes until the
+        /// transaction ends. Others have written before, so the cache is not valid.
         case taken
         /// Other programs write as well, and this store does not have the turn. Its cache of a trackable is valid while
         /// the column `changes` in the trackable's row is unchanged.
         case shared
-        /// Other programs write as well, this store does not have the turn, and another store may have had it since
-        /// this store wrote last. Nothing in this store's cache is valid.
+        /// Other programs write as well, and this store does not have the turn, the right to rely on its cache. Another
+        /// store may have had the turn since this store wrote last. Nothing in this store's cache is valid.
         case sharedAnew
     }
 
@@ -57,8 +57,8 @@ struct PostgresTurn {
             "BEGIN; SELECT FROM turn WHERE holder = \(self.name) AND xmin = '\(self.writer)' FOR UPDATE")
     }
 
-    /// Waits for the query that ``ask(_:)`` sent, and returns its result. If this store has lost the turn, the
-    /// transaction goes on without it.
+    /// Waits for the result of the query that ``ask(_:)`` sent: if this store still has the turn, the right to rely on
+    /// its cache. If the turn is lost, the transaction goes on without it.
     mutating func answer(_ connection: PostgresConnection) throws(TrackingError) -> Found {
         guard try connection.sentCount() != 1 else { return .alone }
         (self.isHeld, self.left) = (false, Self.commitsAmongOthers)
@@ -66,8 +66,8 @@ struct PostgresTurn {
         return .sharedAnew
     }
 
-    /// Begins a transaction that writes. Returns the state of the turn, which shows if this store may rely on its cache
-    /// of the tables. Takes the turn if this store may take it.
+    /// Begins a transaction that writes. Takes the turn, the right to rely on the cache of the tables, if this store
+    /// may take it. Returns if this store has the turn, and if its cache is valid.
     mutating func begin(_ connection: PostgresConnection) throws(TrackingError) -> Found {
         if self.isHeld {
             try self.ask(connection)

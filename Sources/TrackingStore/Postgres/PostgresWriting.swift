@@ -7,10 +7,11 @@ struct PostgresWriting {
 
     /// The way in which points that have a stream and a number are written to the table `point`.
     enum Points {
-        /// Points that have a stream and a number are copied into the table without a comparison, because the cache
-        /// shows that they are new.
+        /// Points that have a stream and a number are inserted without comparing them with the rows of the table
+        /// `point`, because the cache of what the tables contain shows that they are new.
         case copying
-        /// Each point is compared with the table, and only those that the table does not contain are written.
+        /// Each point that has a stream and a number is compared with the rows of the table `point`, and only points
+        /// that the table does not contain are inserted.
         case comparing
     }
 

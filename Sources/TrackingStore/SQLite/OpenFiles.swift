@@ -9,7 +9,7 @@ struct OpenFiles {
     private struct Identity: Equatable {
         var device: dev_t
         var inode: ino_t
-        /// The file's size and the time of its last write, for a database that is read without locks; otherwise empty.
+        /// The size and the last write time of the file; empty unless the database is read without locks.
         var written: [Int] = []
 
         init?(_ path: String, isUnlocked: Bool) {

@@ -113,8 +113,8 @@ struct PointReading {
         return id
     }
 
-    /// Returns the point that a row of a query's result contains; `nil` if the point's coordinates are out of range.
-    /// The row must begin with the columns in ``columns``.
+    /// Returns the point in a row of a query's result; `nil` if the point's coordinates are out of range. The row must
+    /// begin with the columns that ``columns`` lists.
     static func location(_ row: DirectStatement, _ stream: String?) -> Location? {
         guard let place = Coordinate(latitude: row.number(4), longitude: row.number(5)) else { return nil }
         var location = Location(coordinate: place, time: UnixTime(row.number(0)))

@@ -244,8 +244,8 @@ extension RecordingLedger.Trackable {
 }
 
 extension StreamCoverage.Range {
-    /// Writes one range of a stream's record numbers with its state, such as "stored". A range with the same first
-    /// number is replaced.
+    /// Writes one range of a stream's record numbers, together with the range's state such as "stored", to the table
+    /// `coverage`. A range that begins with the same number is replaced.
     func write(_ stream: Int64, _ db: Database) throws {
         let statement = try DirectStatement("INSERT OR REPLACE INTO coverage VALUES (?, ?, ?, ?)", in: db)
         statement.bind(stream, 1)

@@ -184,8 +184,7 @@ private struct Erasing {
         }
     }
 
-    /// Returns the numbers of the trackable's records before a time, by stream. Each record is read once, because a
-    /// trackable may have thousands of streams.
+    /// Returns the numbers of the trackable's records with times before `limit`, by stream.
     private func seqs(before limit: Double, _ db: Database) throws -> [Int64: SeqSet] {
         let row = try DirectStatement(
             """

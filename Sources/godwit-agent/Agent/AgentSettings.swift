@@ -19,11 +19,13 @@ struct AgentSettings: Hashable, Sendable {
         var destination: Coordinate?
     }
 
-    /// A change of the tracked trackables that commands made at run time.
+    /// The difference between the trackables given at the agent's start and those that the agent tracks after commands
+    /// changed them.
     struct TrackedChange: Hashable, Sendable {
         /// The trackables, with their destinations, that were given at the agent's start.
         var before: [TrackedTrackable]
-        /// The trackables, with their destinations, that the agent tracks because of this change.
+        /// The trackables, with their destinations, that the agent tracks after commands changed the tracked
+        /// trackables.
         var after: [TrackedTrackable]
     }
 

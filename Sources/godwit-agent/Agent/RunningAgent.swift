@@ -22,7 +22,7 @@ actor RunningAgent: Service {
     private let power: Power
     private let reader: SwitchedReader
     let logger = Logger(label: "godwit.agent")
-    /// The present connection to the broker, with its publisher; `nil` before the first connection and between two
+    /// The present connection to the broker and its publisher; `nil` before the first connection and between two
     /// connections.
     private var device: Device?
     /// `true` while the agent ends its present connection to the broker in order to make a new one, because the broker

@@ -118,8 +118,8 @@ extension TrackableSummary {
 
 /// The output formats of commands that print lists.
 enum ListFormat: String, ExpressibleByArgument, CaseIterable {
-    /// The list is text for people.
+    /// The command prints its list as a table or lines for people.
     case text
-    /// The list is one JSON object a line.
+    /// The command prints its list as JSON: one object on each line.
     case json
 }

@@ -33,8 +33,7 @@ struct RecordedHappenings {
 }
 
 extension Location {
-    /// The recorded position in the form in which a replay publishes it: without its stream and number, and with the
-    /// source `replay`.
+    /// The recorded position as a replay publishes it: without its stream and number, and with the source `replay`.
     var replayed: Location {
         var location = self
         (location.stream, location.seq, location.source) = (nil, nil, .replay)

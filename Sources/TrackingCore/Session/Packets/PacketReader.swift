@@ -8,7 +8,7 @@ struct PacketReader {
         case malformed(String)
     }
 
-    /// The bytes of the packet that have arrived.
+    /// The bytes of the MQTT packet that have arrived so far, from its first byte on.
     private let bytes: UnsafeRawBufferPointer
     /// The position after the last byte that may be read: the end of the packet, or of the section in it that is being
     /// read.

@@ -3,8 +3,8 @@ import TrackingCore
 /// Decides which commands to send to gpsd on one connection, and interprets its reports. It uses no socket and no
 /// clock.
 struct GPSDSessionStateMachine: Sendable {
-    /// An instruction of this state machine to its caller: send a line to gpsd, deliver an event, or close the
-    /// connection.
+    /// An instruction that the state machine of a connection to gpsd gives to its caller: send a line, deliver an
+    /// event, or close the connection.
     enum Action: Hashable, Sendable {
         /// Send this line to gpsd. The line includes its line end.
         case send(String)

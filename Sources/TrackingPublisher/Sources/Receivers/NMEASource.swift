@@ -28,12 +28,12 @@ public struct NMEASource: LocationSource {
     private let asksForCycle: Bool
     private let wanted = ResolutionBox()
 
-    /// Creates a source for the receiver at the end of a line.
+    /// Creates a source of fixes for an NMEA receiver.
     ///
     /// - Parameters:
-    ///   - line: The connection to the receiver.
-    ///   - asksForCycle: `true` when the source may ask a serial receiver to change its cycle. With `false` it never
-    ///     writes to the receiver.
+    ///   - line: The connection to the receiver: a serial device, a TCP server or standard input.
+    ///   - asksForCycle: `true` when the source may ask a serial receiver to change its cycle, the time between two
+    ///     fixes. With `false` it never writes to the receiver.
     ///   - accuracy: The class of accuracy that the receiver reaches.
     public init(_ line: Line, asksForCycle: Bool = true, accuracy: Resolution.Accuracy = .high) {
         self.line = line

@@ -2,7 +2,8 @@ import TrackingCore
 
 /// The cycle that a source requests of a receiver: the time between two fixes.
 enum ReceiverCycle {
-    /// The longest cycle that is requested, 10 s, unless the shortest cycle of the receiver is longer.
+    /// The upper limit of the cycle (the time between two fixes) that a source requests: 10 s. A receiver whose own
+    /// shortest cycle is longer is asked for that one.
     static let longest: Duration = .seconds(10)
     /// The shortest cycle (time between two fixes) that a source requests of a receiver whose own shortest cycle is
     /// unknown.

@@ -32,8 +32,8 @@ struct SerialReceiverStateMachine: Sendable {
     /// send.
     mutating func opened() -> [UInt8] { self.ask() }
 
-    /// Stores the resolution that the trackables now need. Returns the bytes that ask the serial receiver for the
-    /// matching cycle; none if there is nothing to ask.
+    /// Stores the resolution that the trackables now need. Returns the bytes to send to the serial receiver, which ask
+    /// it for the matching cycle (the time between two fixes); empty if there is nothing to ask.
     mutating func resolutionChanged(to resolution: Resolution) -> [UInt8] {
         self.resolution = resolution
         return self.ask()

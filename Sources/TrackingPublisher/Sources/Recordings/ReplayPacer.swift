@@ -3,7 +3,8 @@ public import TrackingCore
 /// Decides when each fix of a recording is due, and whether the resolution in force needs it.
 public struct ReplayPacer: Sendable {
     private let pace: ReplayPace
-    /// The last fix and its deadline, from which the deadline of the next one is computed.
+    /// The time of the previous fix in the recording, and the time at which it was due. The time of the next fix is
+    /// computed from them; a fix that goes back in time begins anew.
     private var anchor: (fix: UnixTime, due: MonotonicTime)?
     private var lastDelivered: UnixTime?
 

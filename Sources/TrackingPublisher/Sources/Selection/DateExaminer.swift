@@ -7,8 +7,8 @@ import TrackingRuntime
 /// It corrects such a date, or marks the fix as doubtful if the device's clock is not trusted.
 final class DateExaminer: Sendable {
     private struct State {
-        /// The verdicts about wrong dates of this receiver that were already reported, so that each is reported once. A
-        /// receiver may mix correct and wrong dates.
+        /// The verdicts about wrong dates that were already reported for this receiver. Each verdict is reported once,
+        /// because a receiver may mix correct and wrong dates.
         var reported: Set<WeekRollover> = []
         var fixes = 0
     }

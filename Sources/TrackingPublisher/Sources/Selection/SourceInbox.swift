@@ -7,7 +7,7 @@ final class SourceInbox<Event: Sendable>: Sendable {
     private let events = Mutex<[Event]>([])
     private let waiter: Waiter
 
-    /// Creates an inbox whose events wake the task that waits on `waiter`.
+    /// Creates an inbox. Each event that is put into it wakes the task that waits on `waiter`.
     init(_ waiter: Waiter) { self.waiter = waiter }
 
     /// Adds an event of a source to the inbox, and wakes the task that selects among the sources.

@@ -28,8 +28,8 @@ struct SourceSelectionStateMachine: Sendable {
     private enum State: Hashable, Sendable {
         /// The source does not run. Next state: `running`.
         case closed
-        /// The source runs. `attempt` counts the tries since it last worked (0: it has not broken). `since` is the
-        /// time of the first fix of this run. Next states: `closed`, `waiting`, `ended`.
+        /// The source runs. `attempt` is the number of times that it was started again since it last worked; 0 if it
+        /// has not broken. `since` is the time of the first fix of this run. Next states: `closed`, `waiting`, `ended`.
         case running(attempt: Int, since: MonotonicTime?)
         /// The source is broken and waits for the next try. Next states: `running`, or `closed` when it is no longer
         /// wanted.

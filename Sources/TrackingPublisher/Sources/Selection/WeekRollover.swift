@@ -5,7 +5,8 @@ import TrackingCore
 /// GPS counts weeks in ten bits, and the firmware supplies the rest. A receiver that outlives its firmware's
 /// assumption reports dates that are off by 19.6 years or a multiple.
 enum WeekRollover: Hashable, Sendable {
-    /// The date agrees with the clock, or differs by something else than a multiple of 1,024 weeks.
+    /// The receiver's date is used unchanged: it agrees with the device's clock, or its difference is no multiple of
+    /// 1,024 weeks.
     case asIs
     /// The date differed by this many times 1,024 weeks (negative: in the past) from a trusted clock, and can be
     /// corrected.

@@ -85,8 +85,8 @@ struct DriveModel: Sendable {
         }
     }
 
-    /// Looks for the next halt: decides for each route point within the distance of sight, up to the first halt,
-    /// whether the vehicle stops there.
+    /// Looks along the route for the next place at which the vehicle stops. Decides for each route point up to the
+    /// distance of sight if the vehicle stops there, and ends at the first stop.
     private mutating func lookForHalt() {
         let count = self.route.points.count
         while self.halt == nil {
