@@ -114,7 +114,7 @@ public struct Identity: Sendable {
 }
 
 extension BrokerOptions {
-    /// The addresses of the broker from `--broker`, without user and password. Without the option, it is the address
+    /// The addresses of the broker from `--broker`, without user and password. Without the option, the only address is
     /// `mqtt://127.0.0.1:1883`.
     ///
     /// - Throws: `invalidConfiguration` with the violated rule if an address is malformed.

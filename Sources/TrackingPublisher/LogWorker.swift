@@ -12,8 +12,8 @@ struct LogWorker: Sendable {
 
     enum Job: Sendable {
         case action(TrackableID, PublisherStateMachine.LogAction)
-        /// A caller's query to the log. The closure queries the storage and answers the caller itself. It returns the
-        /// storage's error, or `nil`.
+        /// A caller's query to the log. The closure queries the storage and passes the result to the caller itself. It
+        /// returns the storage's error, or `nil`.
         case question(@Sendable (any SpoolStorage) async -> TrackingError?)
     }
 

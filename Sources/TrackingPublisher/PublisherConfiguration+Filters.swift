@@ -9,8 +9,9 @@ extension PublisherConfiguration {
         return [.publishers(id), .subscribers(id), .requests(id)] + acknowledgements
     }
 
-    /// Returns the topic filters that end with the tracking of a trackable: those of ``filters(of:)``, and the optional
-    /// ones for commands and for the clearing of a remote source's position.
+    /// Returns the topic filters from which the publisher unsubscribes when it stops tracking a trackable: those of
+    /// ``filters(of:)``, the command topic if commands are accepted, and the position topic if another system supplies
+    /// the records (`isRemote`). On the position topic, the publisher notices that the position was cleared.
     func allFilters(of id: TrackableID, isRemote: Bool) -> [TopicFilter] {
         let commands: [TopicFilter] = self.takesCommands ? [.topic(.command(id))] : []
         let positions: [TopicFilter] = isRemote ? [.topic(.location(id))] : []

@@ -56,7 +56,8 @@ package struct PublisherReadiness: Sendable {
         return self.isAnnounced && self.areAllRejected
     }
 
-    /// `true` if no batch of records is on its way to the broker, and no pending record could be published now.
+    /// `true` if no batch of records is on its way to the broker, and no pending record could be published now. Always
+    /// `true` if records are sent on request only.
     var areRecordsOut: Bool {
         !self.sendsByItself
             || self.table.all.allSatisfy { trackable in

@@ -1,6 +1,6 @@
 package import TrackingCore
 
-/// The inputs of a publisher's state machine: events, reports of the log, and the caller's requests about the log.
+/// The inputs of a publisher's state machine: events, the log's reports, and callers' requests about the log.
 extension PublisherStateMachine {
     /// An input of the publisher's state machine: something that happened, or a request of the calling program.
     package enum Event: Hashable, Sendable {

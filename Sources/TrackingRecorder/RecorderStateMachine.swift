@@ -33,7 +33,8 @@ package struct RecorderStateMachine: Sendable {
     package enum Action: Hashable, Sendable {
         /// Send these commands to the intake connection, in order.
         case intake([TransportCommand])
-        /// Send these commands to the member connection, in order.
+        /// Send these commands, in order, over the recorder's member connection: the connection on which it publishes
+        /// its liveness and acknowledgements.
         case voice([TransportCommand])
         /// Store this batch of records in one transaction. The program answers with the event `stored` or
         /// `storeFailed`.

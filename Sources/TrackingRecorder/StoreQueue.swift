@@ -130,7 +130,7 @@ struct StoreQueue: Sendable {
         return [.store(page.batch)]
     }
 
-    /// Handles that the history store made the batch durable that it was given last.
+    /// Handles that the history store has stored durably the batch that it was given last.
     ///
     /// - Parameter acknowledgements: The acknowledgements of the batch, by trackable.
     mutating func stored(_ acknowledgements: [TrackableID: Acknowledgement], now: MonotonicTime) -> Progress {

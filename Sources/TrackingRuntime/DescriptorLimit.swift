@@ -5,7 +5,7 @@ package enum DescriptorLimit {
     /// The number of file descriptors that a server reserves for everything except its client connections: databases,
     /// the broker, event loops.
     package static let reserve = 200
-    /// The number of connections that a server accepts at least, even if the system permits fewer descriptors.
+    /// The smallest number of connections that a server accepts, even if the system permits fewer descriptors.
     package static let minimumConnections = 16
 
     /// The number of file descriptors that this program may have open now; 1024 if the system does not report it.

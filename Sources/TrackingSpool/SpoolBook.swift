@@ -47,8 +47,9 @@ struct SpoolBook {
     var nextStream: Int64 = 1
     /// The version number that the log gives to the next named value that the publisher stores.
     var nextVersion: Int64 = 1
-    /// The number of stored marks of each trackable, for the trackables that got a new mark since the log was opened. A
-    /// mark is computed from an ingested record, so that a repetition of the record is recognized.
+    /// The number of stored marks of each trackable. The marks of a trackable are counted when it gets a new mark;
+    /// before that, the trackable has no entry. A mark is computed from an ingested record, so that a repetition of the
+    /// record is recognized.
     var marks: [TrackableID: Int] = [:]
     /// The number of quarantined records in the log, for all trackables together.
     var quarantined = 0

@@ -33,8 +33,9 @@ enum ExpiringTable: String, CaseIterable {
         return "(\(each.joined(separator: " OR ")))"
     }
 
-    /// Returns the SQL statement that deletes the oldest rows of a trackable with times up to `time`. It deletes one
-    /// row more than `offset`, and further rows with the same time as the last of them.
+    /// Returns the SQL statement that deletes the oldest rows of a trackable, of those with times up to `time`:
+    /// `offset` + 1 rows, and further rows with the same time as the last of these. If there are fewer rows, it deletes
+    /// all of them.
     func deletion(of trackable: String, through time: String, offset: String) -> String {
         let last = "SELECT \(self.time) \(self.rows(of: trackable, through: time)) ORDER BY 1 LIMIT 1 OFFSET \(offset)"
         return "DELETE \(self.rows(of: trackable, through: "coalesce((\(last)), \(time))"))"

@@ -48,8 +48,8 @@ struct RetainedCollection: Sendable {
     /// `true` once a slice (the group of subscriptions that is sent together) brought more retained messages on this
     /// connection than fit into a broker's queue. The broker may then have dropped some.
     private var isOverfull = false
-    /// `true` once the broker will be asked again for each presence and resolution in force that did not arrive on this
-    /// connection.
+    /// `true` once every presence and resolution in force that did not arrive on this connection was marked as missing,
+    /// so that the broker is asked for it again.
     private var areStatesMissed = false
     /// `true` from the broker's answer to the last subscription of a connection until that connection is lost.
     private var isSettled = false

@@ -10,8 +10,8 @@ extension SubscriberConfiguration {
         return [.publishers(id)] + topics.map(TopicFilter.topic)
     }
 
-    /// The topic filters to which a subscriber subscribes when it watches all trackables. The positions come first,
-    /// then the topics without retained messages.
+    /// The topic filters to which a subscriber subscribes when it watches all trackables: first the positions, then the
+    /// topics without retained messages, and last the presences, the resolutions in force and the trips.
     var filtersForAll: [TopicFilter] {
         let raw: [TopicFilter] = self.wantsRaw ? [.everyRaw] : []
         let recorded: [TopicFilter] = self.wantsRecorded ? [.everyHistory] : []

@@ -1,7 +1,7 @@
 import TrackingCore
 
-/// The connection of a subscriber's state machine: subscriptions, the broker's answers, and the messages that the
-/// subscriber publishes.
+/// The part of a subscriber's state machine that handles its connection: subscriptions, the broker's answers, and the
+/// messages that the subscriber publishes.
 extension SubscriberStateMachine {
     mutating func happened(_ event: TransportEvent, at moment: Moment) -> [Action] {
         switch event {

@@ -96,8 +96,8 @@ struct RecordingOptions: ParsableArguments {
 
     private func recorders() throws -> Set<ClientID> { try Set(acknowledgeBy: self.acknowledgeBy) }
 
-    /// Sets the values of these options in the publisher's configuration. The options for the log's file and its
-    /// durability are not part of that configuration.
+    /// Sets the values of the recording options, such as the batch size and the recorders, in the publisher's
+    /// configuration. The options for the log's file and its durability are not part of that configuration.
     func apply(to configuration: inout PublisherConfiguration) throws {
         configuration.recording.batchSize = self.batchSize
         configuration.recording.batchWindow = try self.window()

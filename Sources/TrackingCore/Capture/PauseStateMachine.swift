@@ -142,7 +142,7 @@ public struct PauseStateMachine: Hashable, Sendable {
     /// replaces after a change of the settings.
     mutating func goOn(from other: PauseStateMachine) { self.state = other.state }
 
-    /// Returns the end of the current pause at `time`, because pauses were switched off by a setting; `nil` when
+    /// Returns the change that ends the current pause at `time`, because a setting switched pauses off; `nil` when
     /// recording is not paused.
     func ended(at time: UnixTime) -> Change? {
         if case .paused(_, let since) = self.state { .resumed(since: since, until: time) } else { nil }

@@ -157,7 +157,7 @@ public struct ConnectionStateMachine: Sendable {
     }
 
     /// Handles that the broker accepted the connection. The call has no effect when the attempt to connect is over
-    /// already, for example because its time limit has passed or the user of the connection asked to close it.
+    /// already, for example because its time limit has passed or the program asked to close the connection.
     ///
     /// - Parameters:
     ///   - sessionPresent: `true` when the broker kept the client's session and its subscriptions.
@@ -250,7 +250,7 @@ public struct ConnectionStateMachine: Sendable {
     }
 
     /// Ends the connection at once, because its task was cancelled. The broker receives no DISCONNECT and therefore
-    /// publishes the client's will. If the user of the connection has already asked to close it, a DISCONNECT is sent.
+    /// publishes the client's will. If the program had already asked to close the connection, a DISCONNECT is sent.
     public mutating func cancelled(now: MonotonicTime) -> [Action] {
         guard case .online(_, let since, _) = self.state else { return self.closeRequested(within: .zero, now: now) }
         return [.abandon] + self.end(nil, since: since, now: now)

@@ -19,8 +19,8 @@ struct JSONScanner {
     private var isAtStart = false
     /// The name of the current member: the one that ``nextMember()`` found last.
     var key = StringToken.empty
-    /// The path of the current object in the message. In error messages the name of a member is `root`, `prefix` and
-    /// ``key`` together.
+    /// The path of the object that is being read, from the message on. Error messages name a member of the object by
+    /// `root`, `prefix` and ``key`` together.
     var root = WireRoot.message
     /// The part of a member's path between ``root`` and ``key`` in error messages, such as `properties.`.
     var prefix: StaticString = ""

@@ -158,7 +158,7 @@ extension TrackingEvent {
 
 extension JSONObject {
     /// Parses a retained message about a current state: a presence, a liveness, a resolution request or a resolution in
-    /// force. It has at most ``WireLimits/maximumStateBytes``.
+    /// force. Rejects a message that is larger than ``WireLimits/maximumStateBytes``.
     fileprivate init(state payload: some Collection<UInt8>, _ part: String) throws(TrackingError) {
         try MessageCodec.checkSize(payload.count, WireLimits.maximumStateBytes, part)
         try self.init(payload: payload)

@@ -58,8 +58,8 @@ package final class OwnTracksSender<Transport: MessageTransport>: Service {
         }
     }
 
-    /// Waits until the retained messages have arrived. Then it clears the republished messages of trackables without a
-    /// retained position.
+    /// Waits until the retained messages have arrived. Then clears the messages that the bridge republished for
+    /// trackables that no longer have a retained position.
     private func compare() async {
         let connection = self.machine.withLock { $0.connection }
         guard (try? await Task.sleep(for: OwnTracksRepublisher.keptAfter)) != nil else { return }

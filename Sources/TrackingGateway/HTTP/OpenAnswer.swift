@@ -10,7 +10,8 @@ import NIOCore
 struct OpenAnswer: Error {
     private let write: @concurrent @Sendable () async throws -> Void
 
-    /// Creates the unwritten part of an HTTP answer, whose head was sent already, from the function that writes it.
+    /// Creates the rest of an HTTP answer, which is written after the route has returned, from the function that writes
+    /// it.
     ///
     /// - Parameters:
     ///   - writer: The writer of the answer's body.

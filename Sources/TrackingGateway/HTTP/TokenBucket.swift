@@ -7,7 +7,8 @@ package struct RateLimit: Hashable, Sendable {
     /// The number of requests per second that one caller may send in the long run, > 0.
     package var perSecond: Double
 
-    /// Creates a limit from the largest number of requests at once and the number per second in the long run.
+    /// Creates a limit from the largest number of requests at once (burst) and the number of requests per second in the
+    /// long run.
     package init(burst: Double, perSecond: Double) {
         self.burst = burst
         self.perSecond = perSecond

@@ -70,7 +70,7 @@ package struct AdminRoutes: Sendable {
     }
 
     /// Checks that a request presents the token of an administrator, and returns the administrator, the query and the
-    /// condition of the request.
+    /// request's condition for the change, such as `If-Match`.
     ///
     /// - Parameter names: The parameters that the route accepts in its query.
     /// - Throws: `Problem` without the token of an administrator (401, 403), and for an unknown parameter (400).

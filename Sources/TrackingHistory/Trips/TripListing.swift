@@ -23,7 +23,8 @@ public struct TripListing: Sendable {
         var track: DetectedTrip?
 
         /// The end of the trip, in seconds since 1970. If the end of an active trip was not recorded, the trip counts
-        /// as over after the longest silence after which a publisher ends a trip by itself.
+        /// as over after its last recorded version and a further time: the longest silence, after which a publisher
+        /// ends a trip by itself.
         var end: Double {
             if let end = self.trip.end { return end.seconds }
             let last = self.trip.start.seconds + self.trip.duration

@@ -192,7 +192,7 @@ struct IntakeQueue: Sendable {
         return .written
     }
 
-    /// The error for a caller that requested a fix if the receiver delivers none within ``longestWait``.
+    /// The numbers of the requests whose senders have not been answered yet.
     var requests: [UInt64] {
         (self.arrived + self.underWay).map(\.request) + self.waiting.map(\.receipt.request)
     }

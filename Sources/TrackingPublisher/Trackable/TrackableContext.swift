@@ -40,7 +40,9 @@ struct TrackableContext: Sendable {
     /// captured with a clock check.
     var stamp: ClockTrust.Stamp? { self.captureBox.wrappedValue?.stamp(at: self.moment) }
 
-    /// The present time as far as it can be trusted; `nil` while the device's clock is not set.
+    /// The best known present time: that of the device's clock if it is set, else the last time of a receiver,
+    /// continued. `nil` if neither is known. Without a capture, which examines fixes, it is always the time of the
+    /// device's clock.
     var believedTime: UnixTime? {
         guard let stamp = self.stamp else { return self.moment.wall }
         return stamp.basis == .unset ? nil : stamp.time

@@ -1,6 +1,7 @@
 import TrackingCore
 
-/// The fixes of one trackable, and the conditions of its resolution: also its trips, events, and subscribers' requests.
+/// The part of a trackable's state machine that handles captured fixes, trips, events, subscribers' requests, and the
+/// conditions of the resolution.
 extension TrackableStateMachine {
     // MARK: - Fixes
 
@@ -137,7 +138,8 @@ extension TrackableStateMachine {
         return [.action(.eventRecorded(self.id, event)), self.append(.event(event), at: event.time)]
     }
 
-    /// Records the caller's answer to a command as an event. With a connection, the event is published at once.
+    /// Records the caller's answer to a command as an event. While the publisher is announced on a connection, the
+    /// event is published at once; otherwise later.
     mutating func recordAnswer(_ detail: [String: JSONValue], _ context: TrackableContext) -> [Output] {
         guard context.isAnnounced else { return self.recordEvent(.command, detail, context) }
         let event = self.event(.command, detail, context)

@@ -152,8 +152,9 @@ extension TrackableStateMachine {
 
     /// Handles that the broker rejected an update because of its size or content.
     ///
-    /// The position is published again without the skipped positions, which are sent in batches. The trackable does not
-    /// count as rejected.
+    /// The position is published again without the skipped positions, which are sent in batches. An update that had no
+    /// skipped positions is not published again, but reported as invalid; its record is sent in a batch. The trackable
+    /// does not count as rejected.
     private mutating func updateRefused(_ error: TrackingError, _ context: TrackableContext) -> [Output] {
         let seqs = self.live.lane.seqsInFlight
         let goesAgain = self.live.lane.refusedForContent()

@@ -174,6 +174,7 @@ struct TrackableStateMachine: Sendable {
     }
 
     /// Announces the trackable on this connection: publishes its presence, the resolution in force and the last update.
+    /// A trip in progress then waits to be published again.
     mutating func announce(_ context: TrackableContext) -> [Output] {
         guard let since = self.status.since, self.failure == nil else { return [] }
         var presence = context.session.presence(.publisher, since: since)
@@ -195,9 +196,10 @@ struct TrackableStateMachine: Sendable {
         return outputs
     }
 
-    /// Handles that the broker delivered this publisher's own presence message.
+    /// Handles that the broker delivered this publisher's own presence message, which proves that the broker handles
+    /// the trackable's messages.
     ///
-    /// Records that the broker acknowledged before this moment now count as acknowledged.
+    /// Records in updates that the broker had acknowledged before this proof count as acknowledged only from now on.
     mutating func presenceReceived(_ context: TrackableContext) -> [Output] {
         self.status.presenceReceived()
         let seqs = self.backlog.removeTakenEarly()

@@ -90,8 +90,8 @@ extension PostgresHistoryStore {
         }
     }
 
-    /// Returns the record numbers of a trackable's streams that are stored, erased, refused or missing. See
-    /// ``HistoryStore/coverage(of:)``.
+    /// Returns the known record numbers of each stream of a trackable, with their states: stored, erased, quarantined
+    /// or gone. See ``HistoryStore/coverage(of:)``.
     public func coverage(of trackable: TrackableID) async throws(TrackingError) -> [StreamID: StreamCoverage] {
         try await self.reader.perform { connection throws(TrackingError) in
             guard let known = try PostgresLedger.load([trackable], connection).first?.trackable else { return [:] }

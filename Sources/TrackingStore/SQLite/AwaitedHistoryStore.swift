@@ -48,8 +48,8 @@ public final class AwaitedHistoryStore: HistoryStore {
         try await self.history()?.points(query, after: after, limit: limit) ?? PointPage(points: [], next: nil)
     }
 
-    /// Returns the record numbers of a trackable's streams that are stored, erased, refused or missing. See
-    /// ``HistoryStore/coverage(of:)``.
+    /// Returns the known record numbers of each stream of a trackable, with their states: stored, erased, quarantined
+    /// or gone. See ``HistoryStore/coverage(of:)``.
     public func coverage(of trackable: TrackableID) async throws(TrackingError) -> [StreamID: StreamCoverage] {
         try await self.history()?.coverage(of: trackable) ?? [:]
     }

@@ -3,8 +3,8 @@ import TrackingControl
 import TrackingCore
 import TrackingPublisher
 
-/// The settings that protect the device's owner against commands from the broker: limits for unsent records, the rule
-/// for collisions, privacy zones, and limits for the resolutions that subscribers request.
+/// The settings that protect the person who owns the device against commands from the broker: limits for unsent
+/// records, the rule for collisions, privacy zones, and limits for the resolutions that subscribers request.
 struct OwnerProtection: Hashable, Sendable {
     /// The largest number of unsent records in the device's log; `nil` for no limit.
     var keepPoints: Int?

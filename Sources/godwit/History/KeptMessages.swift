@@ -100,9 +100,9 @@ struct KeptMessages {
         return Outcome(proof, cleared: self.topics, reportsRefusals: client.reportsRefusedPublishes)
     }
 
-    /// Clears the retained position message and trip of the trackable if they are older than `before`. The function
-    /// first reads both, because their times decide. If it receives nothing on a topic, it checks if this user may read
-    /// the topic.
+    /// Clears the trackable's retained position message and retained trip, each only if it contains data from before
+    /// the time `before`. First reads both messages, because their times decide. If it receives nothing on a topic, it
+    /// checks if this user may read the topic.
     private func clearOlder(with client: MQTTClient) async throws -> Outcome {
         let found = try await self.retained(with: client)
         let due = self.topics.filter { found[$0] == true }

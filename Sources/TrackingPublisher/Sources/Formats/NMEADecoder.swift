@@ -33,7 +33,7 @@ struct NMEADecoder: Sendable {
     /// receiver. `nil` until the receiver has sent a date.
     private var dated: UnixTime?
 
-    /// Creates a decoder for a live receiver, or for a recording if `isLive` is `false`.
+    /// Creates a decoder of NMEA sentences: for a live receiver, or for a recording if `isLive` is `false`.
     init(isLive: Bool) { self.isLive = isLive }
 
     /// `true` while the present epoch (a burst of sentences with one time of day) has a position that was not returned

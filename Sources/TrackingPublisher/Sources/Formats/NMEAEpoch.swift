@@ -2,7 +2,8 @@ import TrackingCore
 
 /// The values that the sentences of one epoch (one time of day) contained so far.
 struct NMEAEpoch: Hashable, Sendable {
-    /// The time of day that the sentences of this epoch contain. An epoch is the group of sentences about one fix.
+    /// The time of day that all sentences of this epoch contain. An epoch is the group of sentences with the same time
+    /// of day.
     let time: NMEATime
     /// The date of this epoch, in days since 1970-01-01; `nil` if no sentence of the epoch contains it.
     private(set) var days: Int?

@@ -39,8 +39,9 @@ struct SerialReceiverStateMachine: Sendable {
         return self.ask()
     }
 
-    /// Handles that the receiver sent a sentence. Returns the bytes to send to the receiver; none if there is nothing
-    /// to send.
+    /// Handles that the receiver sent a sentence. If the sentence shows the make of the receiver, or that the receiver
+    /// has restarted, returns the bytes that ask it for the wanted cycle, the time between two fixes. Otherwise returns
+    /// no bytes.
     mutating func received(_ sentence: NMEASentence) -> [UInt8] {
         guard case .other(let address, let fields) = sentence else { return [] }
         let isUblox = address.hasSuffix("TXT") && fields.contains { $0.contains("u-blox") }

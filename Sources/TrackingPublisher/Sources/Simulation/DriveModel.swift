@@ -103,7 +103,8 @@ struct DriveModel: Sendable {
         }
     }
 
-    /// The highest speed from which the vehicle can still brake in time for every limit, corner and halt ahead.
+    /// The highest speed, at least 0.3 m/s, from which the vehicle can still brake in time for every speed limit,
+    /// corner and halt ahead.
     private var allowedSpeed: Double {
         let count = self.route.points.count
         let segment = self.route.segment(at: self.position)
