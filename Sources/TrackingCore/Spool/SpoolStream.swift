@@ -54,7 +54,8 @@ struct SpoolStream: Hashable, Sendable {
     /// `true` when a batch must be sent even without records. It informs the recorders of lost records or of the end of
     /// the stream.
     var needsDeclaration: Bool
-    /// The time at which the oldest unsent record of this stream began to wait for a batch; `nil` when none waits.
+    /// The time since which a batch of this stream that is not full waits for more records; `nil` when no unsent record
+    /// waits. The wait begins anew after the broker acknowledged a batch.
     private(set) var waitingSince: MonotonicTime?
     /// The record number up to which unsent records of this stream are sent now, without waiting for a full batch.
     private(set) var urgentThrough: UInt64 = 0
