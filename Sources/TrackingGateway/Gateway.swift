@@ -232,8 +232,8 @@ public struct Gateway: Service {
         return router
     }
 
-    /// Returns a function that makes records durable, as `take` does. Before that, it compares the newest point in the
-    /// batch with the gateway's clock. This detects a device whose clock is ahead.
+    /// Returns a function that first compares the newest point of a batch with the gateway's clock, and then calls
+    /// `take`, which makes the records of the batch durable. The comparison detects a device whose clock is ahead.
     private func judged(_ take: @escaping PhoneRoutes.Take) -> PhoneRoutes.Take {
         guard let hub = self.hub else { return take }
         return { (id, batch) async throws(TrackingError) in

@@ -42,7 +42,8 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
     /// `true` if fixes are dropped that arrive sooner than the requested interval. It is for a source that cannot be
     /// slowed down. It needs ``capture``.
     public var thinsFixes = false
-    /// Begins, measures and ends the trips of each trackable.
+    /// The template of the state machine that begins, measures and ends the trips of a trackable. Each trackable gets a
+    /// new state machine with the same settings.
     public var trips = TripStateMachine(seed: 0)
     /// Detects a low battery, for trackables whose constraints have no threshold; `nil` reports none.
     public var lowBattery: LowBatteryDetector?

@@ -53,11 +53,12 @@ public struct PublisherSnapshot: Hashable, Sendable {
     public var trackables: [Trackable]
     /// The resolution that the publisher last requested from the source of fixes; `nil` before the first request.
     public var sensorResolution: Resolution?
-    /// The last fix that was recorded for any tracked trackable; `nil` while there is none.
+    /// The recorded fix with the latest time, of all tracked trackables; `nil` while there is none.
     public var lastFix: Location?
     /// The charge of the device's battery in percent, 0…100; `nil` is unknown.
     public var battery: Double?
-    /// The records that a recorder has not acknowledged; `nil` if there are none or no recorder is needed.
+    /// The number of records in the log that recorders have not acknowledged, and their waiting time. `nil` if the log
+    /// has no records, or if no recorder must acknowledge them.
     public var unrecorded: Unrecorded?
 }
 

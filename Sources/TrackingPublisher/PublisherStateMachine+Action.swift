@@ -35,10 +35,10 @@ extension PublisherStateMachine {
         case find([RecordMark])
         /// Read records of the log. The log answers with `loaded` or `readFailed`.
         case read(RecordQuery)
-        /// Remove these records from the log. The log does not answer.
+        /// Remove these records from the log. The log gives no answer to this action.
         case remove(StreamID, SeqSet)
-        /// Store a named value in the log together with the next records; `nil` deletes the value. The log does not
-        /// answer.
+        /// Store a named value in the log together with the next records; `nil` deletes the value. The log gives no
+        /// answer to this action.
         case keep(String, [UInt8]?)
         /// Quarantine a record: set it aside with a reason, because it can never be accepted. The log answers with
         /// `setAside` or `setAsideFailed`.
@@ -51,8 +51,8 @@ extension PublisherStateMachine {
         /// Move quarantined records back to the records that wait to be sent. The log answers with `putBack` or
         /// `putBackFailed`.
         case putBack(StreamID, [PutBackRecord], request: UInt64)
-        /// Remove the remaining data of a stream, one life of the log. It has no records left, and the recorders know
-        /// its end. The log does not answer.
+        /// Remove the remaining data of a stream, one life of the log. The stream has no records left, and the
+        /// recorders know its last number. The log gives no answer to this action.
         case forget(StreamID)
     }
 

@@ -201,7 +201,8 @@ extension PublisherStateMachine {
 
     // MARK: - Members
 
-    /// Carries out the events of the publisher's membership at the broker, such as a client that arrived.
+    /// Handles the events of the state machine that the publisher shares with other members, such as the arrival of a
+    /// subscriber. Returns the resulting actions.
     mutating func handle(_ events: [MemberStateMachine<Purpose>.Event], at moment: Moment) -> [Action] {
         events.flatMap { event -> [Action] in
             switch event {

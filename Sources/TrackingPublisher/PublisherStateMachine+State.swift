@@ -27,8 +27,8 @@ extension PublisherStateMachine {
         case connecting([TrackableID])
         /// The last subscription of a connection. The broker's answer shows that all retained messages were received.
         ///
-        /// `leftTo` are trackables that are no longer tracked. The connection also asked if other publishers track
-        /// them.
+        /// `leftTo` are trackables that are no longer tracked. The connection also subscribed to their publishers'
+        /// presences, to find out if other publishers track them.
         case settling([TrackableID], leftTo: [TrackableID])
         /// The subscription to the topics of a trackable that was added later, or is tried again after a rejection.
         case adding(TrackableID)

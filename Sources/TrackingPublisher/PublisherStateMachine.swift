@@ -237,7 +237,7 @@ package struct PublisherStateMachine: Sendable {
     /// Requests the sensor resolution from the source if it differs from the last one requested.
     ///
     /// The sensor resolution is the configured constant, or else the finest of all trackables. While a caller waits for
-    /// a fix, its interval is at most one second.
+    /// a fix, the interval of the sensor resolution is at most one second.
     mutating func updateSensorResolution() -> [Action] {
         let (configuration, table) = (self._configuration, self.table)
         let isAtOnce = !self.fixRequests.isEmpty

@@ -93,7 +93,7 @@ public enum RecorderEvent: Hashable, Sendable {
     case connected(sessionPresent: Bool)
     /// The connection that receives messages was lost or could not be made.
     case disconnected(Disconnection)
-    /// The connection that publishes acknowledgements was made (`nil`), was lost, or could not be made.
+    /// The connection that publishes acknowledgements was made (`nil`), or was lost or could not be made (the details).
     case voice(Disconnection?)
     /// The broker rejects a subscription of the recorder: messages on topics of this filter are not recorded.
     case subscriptionRefused(filter: String, TrackingError)

@@ -10,11 +10,11 @@ struct ShareProbe: Sendable {
     enum Phase: Hashable, Sendable {
         /// No test of shared subscriptions is under way. Can transition to: `subscribing`.
         case idle
-        /// The recorder has sent the subscription of the test, and the broker has not answered it. Can transition to:
-        /// `granted`, `idle`.
+        /// The recorder has sent the shared subscription of the test, and the broker has not answered it. Can
+        /// transition to: `granted`, `idle`.
         case subscribing
-        /// The broker has granted the subscription of the test, and the recorder has not published the heartbeat yet.
-        /// Can transition to: `waiting`, `idle`.
+        /// The broker has granted the shared subscription of the test. The recorder has not published the heartbeat yet
+        /// that the subscription should deliver. Can transition to: `waiting`, `idle`.
         case granted
         /// The recorder has published the heartbeat, which must arrive by this time. Can transition to: `idle`,
         /// `listening`, `granted`.
@@ -29,18 +29,20 @@ struct ShareProbe: Sendable {
     enum Step: Hashable, Sendable {
         /// The recorder has nothing to do now for the test of shared subscriptions.
         case none
-        /// The broker delivers messages of shared subscriptions. The recorder ends the subscription of the test.
+        /// The broker delivers messages of shared subscriptions. The recorder ends the subscription that tested this.
         case delivered
-        /// The heartbeat did not arrive. The recorder subscribes to the acknowledgements of its group.
+        /// The heartbeat that tests the shared subscription did not arrive. The recorder subscribes to the
+        /// acknowledgements of its group.
         case listen
         /// The broker delivers no messages of shared subscriptions. `isAlone` is `true` if no other recorder of the
         /// group acknowledged records while the recorder listened.
         case undelivered(isAlone: Bool)
     }
 
-    /// The time from the publish of the test's heartbeat in which the heartbeat must arrive.
+    /// The time within which the heartbeat that tests the shared subscription must arrive after its publish.
     static let patience = Duration.seconds(5)
-    /// The time for which the recorder listens for acknowledgements of other recorders of its group.
+    /// The time for which the recorder listens for acknowledgements of other recorders of its group, after the test's
+    /// heartbeat did not arrive.
     static let listeningTime = Duration.seconds(2)
 
     private(set) var phase = Phase.idle
@@ -63,8 +65,8 @@ struct ShareProbe: Sendable {
     /// Ends the test without a result, because the intake connection was lost.
     mutating func disconnected() { self.phase = .idle }
 
-    /// Handles the broker's answer to the subscription of the test. A rejection ends the test without a report, because
-    /// the recorder reports the rejection of its other shared subscriptions.
+    /// Handles the broker's answer to the subscription that tests shared subscriptions. A rejection ends the test
+    /// without a report, because the recorder reports the rejection of its other shared subscriptions.
     mutating func answered(isGranted: Bool) {
         guard self.phase == .subscribing else { return }
         self.phase = isGranted ? .granted : .idle

@@ -39,7 +39,7 @@ struct StoreQueue: Sendable {
 
     /// The progress after the history store made a batch durable: a part of a page, or a whole page, is stored.
     enum Progress: Sendable {
-        /// No batch had been given to the store, so the answer has no effect.
+        /// The history store answered although it had no batch of this queue. The answer has no effect.
         case none
         /// A part of a page (a group of received messages) is stored. This batch is the next part, which is given to
         /// the store now.

@@ -22,8 +22,8 @@ public final class Broadcast<Element: Sendable>: Sendable {
         @usableFromInline var next = 0
         @usableFromInline var lost = 0
         @usableFromInline var isFinished = false
-        /// The receipts of the senders that wait in ``Broadcast/caughtUp()``. A sender continues when its receipt is
-        /// resumed.
+        /// One receipt, a signal to a waiting task, for each sender that waits in ``Broadcast/caughtUp()``. Resuming
+        /// the receipt lets its sender continue.
         @usableFromInline var waiting: [Receipt] = []
 
         @inlinable

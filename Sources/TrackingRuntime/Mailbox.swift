@@ -64,7 +64,8 @@ public final class Mailbox<Event: Sendable>: Sendable {
         self.put(CollectionOfOne(Envelope(event: event, receipt: nil)))
     }
 
-    /// Posts an event to the mailbox and returns at once. The reader resumes `receipt` once it has handled the event.
+    /// Posts an event to the mailbox and returns at once. The reader resumes `receipt`, and so the task that waits for
+    /// it, once the event was handled. A closed mailbox resumes it at once.
     @inlinable
     public func post(_ event: Event, receipt: Receipt) {
         self.put(CollectionOfOne(Envelope(event: event, receipt: receipt)))

@@ -229,7 +229,7 @@ public final class SQLiteSpool: SpoolStorage {
     }
 }
 
-/// The work on the log's dedicated thread.
+/// The functions that perform work on the log's dedicated thread.
 extension SQLiteSpool {
     /// Runs a job on the log's thread with the open log, and returns the job's result.
     ///

@@ -107,8 +107,8 @@ public struct LastPosition: Hashable, Sendable {
 
 /// The newest times in a history, which help to judge whether the clock of this computer can be right.
 public struct NewestTimes: Hashable, Sendable {
-    /// The time of the newest position in the history, ignoring wrong clocks. It may be slightly too early, because the
-    /// value is not updated with every point. `nil` without positions.
+    /// The time of the newest position in the history. Points with a time from a wrong clock do not count. It may be
+    /// slightly too early, because the value is not updated with every point. `nil` without positions.
     public var position: UnixTime?
     /// The time at which the recorder last received a presence or a resolution of any trackable, by the recorder's
     /// clock; `nil` if it received none.

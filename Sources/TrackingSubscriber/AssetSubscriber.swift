@@ -215,9 +215,10 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     /// broker granted.
     public var isSettled: Bool { self.shared.withLock { $0.isSettled } }
 
-    /// Waits until ``isSettled`` is `true`.
+    /// Waits until ``isSettled`` is `true`: the subscriber is connected, and the broker has answered all its
+    /// subscriptions.
     ///
-    /// - Returns: `true` if the subscriber is settled; `false` after the deadline or when the task is cancelled.
+    /// - Returns: `true` if ``isSettled`` is `true`; `false` after the deadline or when the task is cancelled.
     package func settled(until deadline: MonotonicTime) async -> Bool {
         await self.settling.wait(until: deadline) { self.isSettled }
     }

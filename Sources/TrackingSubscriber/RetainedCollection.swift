@@ -79,8 +79,8 @@ struct RetainedCollection: Sendable {
         self.slices.begin(filters)
     }
 
-    /// Handles that the connection was lost: the collection of retained positions ends without a result. Positions that
-    /// the program's history leads to expect remain expected on the next connection.
+    /// Handles that the connection was lost: the collection of retained positions ends without a result. The positions
+    /// that are expected because the program's history has one of the trackable remain expected on the next connection.
     mutating func disconnected() {
         self.isSettled = false
         self.sweep.disconnected()
@@ -212,10 +212,11 @@ struct RetainedCollection: Sendable {
         )
     }
 
-    /// Handles that the subscriber sent the topic filters of a question in this number of SUBSCRIBE packets.
+    /// Handles that the subscriber began a round of asking the broker for missing retained messages: it sent the topic
+    /// filters of the round in this number of SUBSCRIBE packets.
     mutating func asked(packets: Int, now: MonotonicTime) { self.gaps.sent(packets: packets, now: now) }
 
-    /// Handles that the broker answered a SUBSCRIBE packet of a question.
+    /// Handles that the broker answered a SUBSCRIBE packet of the round that asks for missing retained messages.
     mutating func questionAnswered(now: MonotonicTime) { self.gaps.answered(now: now) }
 
     private static func retainedFilters(of id: TrackableID) -> [TopicFilter] {

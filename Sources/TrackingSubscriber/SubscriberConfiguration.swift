@@ -94,8 +94,8 @@ public struct PublisherPresence: Hashable, Sendable {
 
     /// The presence of the trackable's publisher, as this subscriber knows it: present, absent or unknown.
     public var status: Status
-    /// The time at which the last message of the publisher arrived, by the wall clock of this subscriber's computer;
-    /// `nil` if none arrived.
+    /// The time at which the last live position, presence or heartbeat of the publisher arrived, by the wall clock of
+    /// this subscriber's computer. The broker's retained copies do not count. `nil` if none arrived.
     public var lastSeen: UnixTime?
 
     /// Creates the presence of a trackable's publisher from its status and the time at which its last message arrived.

@@ -157,7 +157,8 @@ struct WatchedAsset: Sendable {
         /// `true` if the trackable's state is final: another program took over the client id, or the broker rejects the
         /// trackable's name as invalid.
         var isFailed: Bool
-        /// The reason why the trackable's state is not `ONLINE`; `nil` where there is no particular reason.
+        /// The reason why the trackable cannot be received, such as a lost connection or a rejected subscription; `nil`
+        /// if it can be received, or if there is no particular reason.
         var reason: TrackingError?
     }
 }

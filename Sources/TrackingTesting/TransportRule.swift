@@ -7,7 +7,8 @@ public import TrackingCore
 ///         try await rule.check(on: stage)
 ///     }
 public enum TransportRule: String, CaseIterable, Sendable {
-    /// The first event of a client is `.connected`, with the connection number 0 and without a session from before.
+    /// The first event of a client is `.connected`, with the connection number 0. The broker has no earlier session of
+    /// the client.
     case connectsFirst
     /// A client's command has an effect only on the connection whose event `.connected` the caller has read last. A
     /// command before the first such event has no effect. A command that is given after that connection was lost has no

@@ -162,7 +162,8 @@ struct Serve: AsyncParsableCommand {
     }
 
     /// Returns advice for the case that the gateway's connections end each other because they share one user at the
-    /// broker. `nil` if the watching connection has a user of its own.
+    /// broker. `nil` if the watching connection has a user of its own, or if the connections have neither a user nor a
+    /// certificate.
     private func remedy() throws(TrackingError) -> String? {
         guard self.liveUser == nil else { return nil }
         let identity = try self.broker.identity()

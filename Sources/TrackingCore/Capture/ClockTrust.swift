@@ -18,8 +18,8 @@ public struct ClockTrust: Hashable, Sendable {
 
     /// A time together with its source: the device's clock, a receiver, or a clock that is not set.
     public struct Stamp: Hashable, Sendable {
-        /// The time of the stamp: that of the device's clock if it is set, else the last time of a receiver, continued
-        /// with the monotonic clock, else the time of the clock that is not set.
+        /// The time of the stamp: that of the device's clock if it is set, else the last time of a receiver plus the
+        /// time that has passed on the monotonic clock since then, else the time of the clock that is not set.
         public var time: UnixTime
         /// The source from which the stamp's time was taken: the device's clock, a receiver, or a clock that is not
         /// set.

@@ -37,8 +37,8 @@ public struct PauseStateMachine: Hashable, Sendable {
     }
 
     private enum State: Hashable, Sendable {
-        /// The machine has no fix to start from: it has processed none yet, or the device's clock was set while the
-        /// trackable moved. Can transition to: `moving`, `paused`.
+        /// The state machine does not know if the trackable moves or is stationary: it has processed no fix yet, or the
+        /// device's clock was set while the trackable moved. Can transition to: `moving`, `paused`.
         case unknown
         /// The trackable moves, or has not been stationary for long enough. `place` and `since` belong to the first fix
         /// of the possible stay. `quiet` is the arrival of the last fix, if it reported a standing trackable. Can

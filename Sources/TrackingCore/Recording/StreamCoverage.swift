@@ -91,7 +91,7 @@ public struct StreamCoverage: Hashable, Sendable {
             || self.leavesNoGap(seq...seq) && !self.isKnown(seq)
     }
 
-    /// Returns the parts of a range of record numbers that are unknown, that is, have no mark.
+    /// Returns those parts of a range of record numbers whose state is unknown: the numbers without any mark.
     private func unknown(in seqs: ClosedRange<UInt64>) -> [ClosedRange<UInt64>] {
         self.sets.reduce([seqs]) { free, set in free.flatMap { set.gaps(in: $0) } }
     }

@@ -10,7 +10,8 @@ public struct ProximityStateMachine: Sendable {
     /// The result of comparing a measure of the trackable with the threshold for that measure. A measure is the
     /// distance or the time to the destination.
     private enum Standing: Sendable {
-        /// The measure is below its threshold, which is sufficient for the trackable to become near.
+        /// The measure, the distance or the time to the destination, is below its threshold, which is sufficient for
+        /// the trackable to become near.
         case inside
         /// The measure (distance or time to the destination) is at least its threshold, and at most a tenth above it. A
         /// trackable that is near then stays near; one that is not near does not become near.

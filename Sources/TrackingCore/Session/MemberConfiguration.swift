@@ -5,7 +5,7 @@ public protocol MemberConfiguration: Sendable {
     var client: ClientID { get }
     /// The session id, which identifies this run of the program.
     var session: SessionID { get }
-    /// The topic prefix under which all Godwit topics of this installation lie.
+    /// The topic root, the first levels of all Godwit topics of this installation.
     var topicRoot: TopicRoot { get }
 }
 

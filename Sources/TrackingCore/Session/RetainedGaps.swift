@@ -132,8 +132,8 @@ package struct RetainedGaps: Sendable {
         _ = self.isNoLongerMissing(id, .position, now: now)
     }
 
-    /// Removes messages from the missing ones. Returns `true` if they were missing, and the running round asked for
-    /// them.
+    /// Marks retained messages of a trackable as no longer missing. Returns `true` if at least one of them was missing,
+    /// and the running round of asking the broker had asked for the trackable.
     private mutating func isNoLongerMissing(_ id: TrackableID, _ kinds: Kind, now: MonotonicTime) -> Bool {
         guard !self.gaps.isEmpty, var gap = self.gaps[id], !gap.kinds.isDisjoint(with: kinds) else { return false }
         gap.kinds.subtract(kinds)

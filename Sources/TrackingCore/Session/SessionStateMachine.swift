@@ -144,9 +144,9 @@ package struct SessionStateMachine: Sendable {
     /// received.
     ///
     /// - Returns: `true` when the client must announce itself: publish ``birth``, then its presences, then its
-    ///   requests. `false` when another program uses the client id (``phase`` is then `takenOver`), or without a
-    ///   connection in the phase `reading`. The client then publishes nothing. A program with the same client id is
-    ///   detected from the second connection on.
+    ///   requests. `false` when another program uses the client id (``phase`` is then `takenOver`), or when ``phase``
+    ///   is not `reading`. The client then publishes nothing. A program with the same client id is detected from the
+    ///   second connection on.
     package mutating func settled(now: MonotonicTime) -> Bool {
         guard case .reading(let standing) = self.phase else { return false }
         if self.isFirstConnection {

@@ -258,7 +258,7 @@ public struct SpoolStateMachine: Sendable {
     var rejection = Rejection()
     var losses = Losses()
     /// `true` from the user's request to send one batch at once, even if it is not full, until that batch is made or no
-    /// record is unsent.
+    /// record is unsent. It stays `false` if a batch is in flight already, which fulfils the request.
     var isOneBatchUrgent = false
     /// `true` while automatic sending is stopped (``held()``). Records are then sent only on request.
     public internal(set) var isHeld = false
@@ -382,7 +382,8 @@ public struct SpoolStateMachine: Sendable {
     public var isDrained: Bool { self.queued == 0 && self.phase == .idle && !self.isReading }
 
     /// `true` when sending is complete: no record is in the log any more, and no batch or read is in progress. If the
-    /// recorder may be started later and none has answered, it is enough that the broker has acknowledged all records.
+    /// configuration expects a recorder that is started later, and no recorder has answered so far, records may remain
+    /// in the log: it is enough that the broker has acknowledged all of them.
     public var isFinished: Bool {
         guard self.configuration.expectsLaterRecorder, self.recorders.answering.isEmpty else { return self.isDrained }
         return self.unsent == 0 && self.phase == .idle && !self.isReading

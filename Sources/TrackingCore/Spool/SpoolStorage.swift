@@ -333,7 +333,7 @@ public struct PutBackRecord: Hashable, Sendable {
     /// The quarantined record with the new number under which it will be sent again.
     public var record: SpoolRecord
 
-    /// Makes a value of the place of a quarantined record and the record with its new number.
+    /// Makes a value from the place of a quarantined record in the quarantine, and the record with its new number.
     public init(place: Int64, record: SpoolRecord) {
         self.place = place
         self.record = record

@@ -41,7 +41,8 @@ package struct SpoolTrimming {
         self.count > self.limits.maximumCount ?? .max || self.bytes > self.limits.maximumBytes ?? .max
     }
 
-    /// Decides about the next record. The records are passed in the order in which they were appended.
+    /// Decides if the next record of the log is dropped. The caller passes the records in the order in which they were
+    /// appended.
     ///
     /// - Parameters:
     ///   - bytes: The number of payload bytes of the record.

@@ -33,7 +33,7 @@ extension LocationCodec {
 
     /// Decodes one GeoJSON Feature with a Point from an array, and returns it as a fix.
     ///
-    /// - Throws: The same errors as the form for an `ArraySlice`.
+    /// - Throws: The same errors as the overload of this function with an `ArraySlice`.
     public static func decodeFeature(_ bytes: [UInt8]) throws(TrackingError) -> Location {
         try self.decodeFeature(bytes[...])
     }

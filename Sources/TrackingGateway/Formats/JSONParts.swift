@@ -85,7 +85,8 @@ enum JSONParts {
     }
 }
 
-/// A position in JSON text that is moved behind one value after the other.
+/// A scanner of JSON text. It stores the place up to which the text was read, and moves this place behind one value
+/// after the other.
 private struct Scan {
     private let text: ArraySlice<UInt8>
     private var index: Int

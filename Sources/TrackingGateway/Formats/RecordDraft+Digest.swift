@@ -19,8 +19,8 @@ extension RecordDraft {
     enum Identity: Hashable {
         /// The digest is computed from the whole content of the event.
         case everything
-        /// The digest covers the kind and time of the event, and the given name. The event's other content may change
-        /// when it is sent again.
+        /// The digest covers the kind and time of the event, and the name in this case. The event's other content may
+        /// change when the event is sent again.
         case kindAndTime(of: String)
         /// The digest covers the kind and the detail of the event. The detail contains an id. The time is not used,
         /// because it is only the time of arrival.

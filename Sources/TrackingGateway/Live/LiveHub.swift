@@ -256,8 +256,8 @@ package final class LiveHub: Service {
     package enum RequestRefusal: Error, Hashable {
         /// The request names a live stream that does not exist or that belongs to another caller.
         case noStream
-        /// The hub has no current state of the trackable in memory, normally because the gateway received no message
-        /// about it.
+        /// The gateway has no current state of the trackable in memory, normally because it received no message about
+        /// the trackable.
         case unknownTrackable
         /// The live stream already requests resolutions for the largest permitted number of trackables.
         case tooMany

@@ -189,8 +189,9 @@ package struct LiveHubState: Sendable {
             .sorted { $0.id.number < $1.id.number }
     }
 
-    /// Returns the updates after an event number that cleared a position of a trackable in the stream. They have no
-    /// event ids, so that a client whose stream is interrupted again receives all of them again.
+    /// Returns those updates with numbers above `number` that clear the position of a trackable in the stream. The
+    /// returned updates have no event ids, so that a client whose stream is interrupted again receives all of them
+    /// again.
     private func cleared(after number: UInt64, for selection: LiveSelection) -> [LiveUpdate] {
         self.clearings.values.filter { $0.id.number > number && selection.wants($0) }.map(\.withoutID)
     }

@@ -77,7 +77,8 @@ struct EventCursor {
     /// Creates the cursor for the page after the given event, which is the last event of the page before.
     init(_ event: TrackingEvent) { self.event = event }
 
-    /// Reads a cursor from the ``text`` that a client sent back; `nil` if the client sent none.
+    /// Reads a cursor, the place at which the next page of events begins, from the ``text`` that a client sent back;
+    /// `nil` if the client sent none.
     ///
     /// - Throws: `Problem` (400) if the text is not a cursor.
     init?(_ text: String?) throws(Problem) {

@@ -16,7 +16,7 @@ package final class CommandDesk: Sendable {
     private let waiting = Mutex(0)
     private let clock = DeviceClock()
 
-    /// Creates a desk at which no command waits for its answer.
+    /// Creates the sender of commands, without a command that waits for its answer.
     ///
     /// - Parameters:
     ///   - events: Returns a new stream of everything that the gateway receives from now on.

@@ -39,8 +39,8 @@ public struct HistorySimplifier: Sendable {
 
     private var nodes: [Node] = []
     private var heap: IndexedHeap
-    /// The first points after those interruptions of the track that were not closed, as a heap with the shortest
-    /// interruption first.
+    /// The interruptions of the track that were not closed, each given by the first point after it. The heap has the
+    /// shortest interruption first.
     private var interruptions: IndexedHeap
     private var isInterrupted = false
     private var last = -1

@@ -9,7 +9,7 @@ final class InboundPipe {
     /// The largest number of bytes that are read at once from a connection without TLS. It is small because all of them
     /// become events, and a portion of small messages must not exceed the limit of unread events.
     static let portion = 4_096
-    /// The error for a caller that waits for a requested fix when the publisher is switched off.
+    /// The size in bytes of the buffer for bytes from a connection: 16 KB, the largest size of a TLS record.
     static let capacity = 16_384
 
     /// The end of the pair of sockets from which libmosquitto reads.

@@ -5,7 +5,7 @@ package import TrackingRuntime
 /// wait for the next publisher.
 package final class PublisherRelay<Publisher: Sendable>: Sendable {
     /// The type of a function that gives a value, such as a fix, to a publisher and returns at once. The publisher
-    /// resumes the receipt when the next value may be delivered.
+    /// resumes the receipt, a signal to the waiting task, when the next value may be delivered.
     package typealias Delivery = @Sendable (Publisher, Receipt) -> Void
 
     private enum State {

@@ -47,7 +47,8 @@ public struct SourceSpecification: Hashable, Sendable {
     public var lineSpeed: Int
     /// `true` when the source may ask a receiver to change its cycle.
     public var asksForCycle: Bool
-    /// The seed of the bundled drive; `nil` if the text gives none.
+    /// The seed of the bundled drive, which a simulation follows; `nil` if the specification gives none, and the seed
+    /// of the program is used.
     public var seed: UInt64?
 
     /// Makes the specification of a source of fixes from its parts.

@@ -32,8 +32,8 @@ struct PublishingStatus: Sendable {
         var error: TrackingError
         /// The moment of the next attempt to publish the rejected trackable.
         var retryAt: MonotonicTime
-        /// The growing waits for the case that the next attempt is rejected too. The status uses them once that attempt
-        /// begins.
+        /// The growing waits between attempts, advanced by this rejection: the next wait is longer. They replace the
+        /// waits of the status once the next attempt begins.
         var backoff: Backoff
         /// The proofs (of this publisher's presence and of an update) that arrived since the rejection; the next
         /// attempt continues with them. `nil` if the trackable was not announced on this connection before the
@@ -184,8 +184,8 @@ struct PublishingStatus: Sendable {
             Rejection(error: error, retryAt: retryAt, backoff: backoff, confirmation: confirmation))
     }
 
-    /// Ends the rejection of the trackable, because the next attempt to publish it begins. Its standing is again the
-    /// one before the rejection.
+    /// Ends the rejection of the trackable, because the next attempt to publish it begins. The trackable then counts as
+    /// announced or unannounced again, as before the rejection.
     ///
     /// - Returns: `false` if the trackable was not rejected.
     mutating func retry() -> Bool {

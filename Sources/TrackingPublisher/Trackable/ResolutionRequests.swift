@@ -10,8 +10,8 @@ struct ResolutionRequests: Sendable {
     private(set) var confirmationDeadline: MonotonicTime?
     /// The clients whose earlier requests were not received again on this connection so far.
     private var unconfirmed: Set<ClientID> = []
-    /// `true` while the requests of present clients fill the limit of ``maximumClients``. A request of a new client is
-    /// then rejected at once.
+    /// `true` after the requests of present clients reached the limit of ``maximumClients``, until a subscriber leaves.
+    /// A request of a new client is then rejected at once.
     private var isFull = false
 
     /// The largest number of clients whose requests are remembered.

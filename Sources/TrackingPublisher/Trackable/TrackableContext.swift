@@ -36,8 +36,8 @@ struct TrackableContext: Sendable {
     /// `true` if records are sent without a request of the caller, by the configured window of batches.
     var sendsByItself: Bool { self.configuration.sendsByItself }
 
-    /// The time for an event and the basis of that time, such as a clock that is not set; `nil` if fixes are not
-    /// captured with a clock check.
+    /// The time for an event, and the source of that time, such as the device's clock or a clock that is not set; `nil`
+    /// if the publisher has no capture, which checks the clock.
     var stamp: ClockTrust.Stamp? { self.captureBox.wrappedValue?.stamp(at: self.moment) }
 
     /// The best known present time: that of the device's clock if it is set, else the last time of a receiver,

@@ -20,7 +20,8 @@ struct TrackableResolution: Sendable {
     private var delivered: ResolutionInForce?
     /// The number of published resolutions that the broker has not acknowledged.
     private(set) var unacknowledged = 0
-    /// The minimum time between two publishes of the resolution on this connection.
+    /// The pause of a second after a publish of the resolution on this connection. During the pause, the resolution is
+    /// published again only if the publisher's state changed.
     private var pause = ChangePause()
 
     /// The largest number of published resolutions without an acknowledgement. At this number, further changes are not
@@ -124,7 +125,8 @@ struct TrackableResolution: Sendable {
         return true
     }
 
-    /// Handles the broker's answer to a published resolution. Even a rejected one no longer counts as unacknowledged.
+    /// Handles the broker's answer to a published resolution. Also after a rejection, the number of unacknowledged
+    /// resolutions decreases by one.
     mutating func answered() { self.unacknowledged = max(0, self.unacknowledged - 1) }
 
     /// Forgets the resolution that was published last, so that the resolution in force is published again even if it

@@ -186,7 +186,8 @@ extension TrackableStateMachine {
 
     // MARK: - Trips
 
-    /// The user begins a trip in `mode`, or ends the trip where `mode` is `nil`.
+    /// Handles the user's request to begin a trip in `mode`, or to end the trip if `mode` is `nil`, and answers the
+    /// request.
     mutating func trip(_ mode: TripMode?, _ request: UInt64, _ context: TrackableContext) -> [Output] {
         if let failure = self.failure { return [.action(.answered(request: request, .failure(failure)))] }
         do throws(TrackingError) {

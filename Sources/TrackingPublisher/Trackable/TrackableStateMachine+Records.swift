@@ -269,14 +269,16 @@ extension TrackableStateMachine {
         return self.withRemote { $0.ingest(batch, by: deadline) }
     }
 
-    /// Changes the other system that supplies the records. Does nothing if the records are the device's own fixes.
+    /// Applies `change` to the state of the remote source, if another system supplies the trackable's records. Does
+    /// nothing if the records are the device's own fixes.
     private mutating func withRemote(_ change: (inout RemoteSource) -> [Output]) -> [Output] {
         self.feed.withRemote(change) ?? []
     }
 
     /// Handles the log's answer to the search for ingested records: appends those that the log does not contain yet.
     ///
-    /// The raised times of the newest published records are stored in the log together with them.
+    /// The times of the newest published records, if they changed, are stored in the log together with the appended
+    /// records.
     private mutating func found(_ known: [RecordMark: RecordName], _ context: TrackableContext) -> [Output] {
         let (first, now) = (self.backlog.nextName, context.moment.wall)
         guard let found = self.feed.withRemote({ $0.found(known, from: first, now: now) }) else { return [] }

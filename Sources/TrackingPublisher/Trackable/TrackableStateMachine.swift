@@ -35,7 +35,7 @@ struct TrackableStateMachine: Sendable {
     var lowBattery: LowBatteryReport
     /// `true` if records were released from the delay of sending, but wait until the newest position is published.
     var owesRecords = false
-    /// Draws the ids of events and streams, and the delay of announcements.
+    /// The generator of random numbers for the ids of events and streams, and for the delay of announcements.
     var random: SplitMix64
 
     /// Starts to track a trackable.
@@ -350,7 +350,8 @@ struct TrackableStateMachine: Sendable {
         }
     }
 
-    /// Does what is due for the trackable, such as a retry or the end of a trip, in the order of the deadlines.
+    /// Handles every deadline of the trackable that has passed, such as that of a retry or of the end of a trip. The
+    /// earliest deadline is handled first.
     mutating func timerFired(_ context: TrackableContext) -> [Output] {
         let due = Timer.allCases.compactMap { timer in
             self.deadline(of: timer, context).flatMap { $0 <= context.now ? (timer: timer, deadline: $0) : nil }

@@ -23,7 +23,8 @@ struct CatchUp: Sendable {
     /// The time at which the gap in the gateway's connection to the broker ended; `nil` while the gateway is not
     /// connected.
     private(set) var until: UnixTime?
-    /// `true` once the gateway has read the history of the whole gap at least once since it reconnected to the broker.
+    /// `true` once the gateway has read the history of the whole gap, the time without a connection, at least once
+    /// since it reconnected to the broker.
     private(set) var hasReadOnce = false
 
     /// The highest record number of each stream that was queued for webhooks before the gap in the gateway's

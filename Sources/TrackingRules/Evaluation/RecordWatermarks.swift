@@ -3,7 +3,8 @@ import TrackingCore
 /// The watermarks of the webhooks' queue: for each stream of records and kind of message, the highest record number
 /// that was queued for webhooks. A record with a higher number was not queued.
 struct RecordWatermarks: Sendable {
-    /// The key of a watermark: a trackable, one of its streams of records, and the kind of message.
+    /// The key of a watermark, the highest record number that was queued for webhooks: a trackable, one of its streams
+    /// of records, and the kind of message.
     struct Key: Hashable, Sendable {
         var trackable: TrackableID
         var kind: Outbox.Kind

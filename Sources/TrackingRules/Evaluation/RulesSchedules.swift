@@ -20,7 +20,8 @@ struct SaveSchedule: Sendable {
     private var due: MonotonicTime?
     /// The changes that are being saved in the database, or whose saving failed; `nil` for none.
     private var inFlight: RuleRows?
-    /// The time at which a failed save is repeated; `nil` while the answer of the database is awaited.
+    /// The time at which a failed save is repeated; `nil` if no save has failed, or while the answer of the database is
+    /// awaited.
     private var retry: MonotonicTime?
     private var opensOutbox = false
     private var inFlightOpensOutbox = false
@@ -148,8 +149,8 @@ struct RetainedComparison: Sendable {
         if self.retained != nil { self.due = now.advanced(by: Self.retryInterval) }
     }
 
-    /// Ends the comparison of trackables. Returns those with a position at the broker, including those of which a
-    /// position arrived during the comparison.
+    /// Ends the comparison of the trackables in the database with those of which the broker retains a position. Returns
+    /// the trackables with a position at the broker, including those of which a position arrived during the comparison.
     mutating func finish() -> Set<TrackableID> {
         self.hasCompared = true
         // If the retained positions of a new connection arrived during the comparison, they are compared next.

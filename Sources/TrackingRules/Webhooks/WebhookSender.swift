@@ -103,7 +103,8 @@ package struct WebhookSender: Sendable {
     private struct Answer {
         var status: UInt?
         var text: String
-        /// The pause that the webhook asks for in the header `Retry-After`, at most ``maximumBackoff``.
+        /// The pause that the webhook asks for in the header `Retry-After`, at most ``maximumBackoff``; zero if it asks
+        /// for none.
         var wait = Duration.zero
     }
 

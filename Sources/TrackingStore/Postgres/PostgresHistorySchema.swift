@@ -40,8 +40,8 @@ enum PostgresHistorySchema {
         SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET tcp_user_timeout = '15s'
         """
 
-    /// Returns the SQL that sets the search path to the history's schema and to the schema in which an administrator
-    /// installed PostGIS. With `isLocal`, it applies to the current transaction only.
+    /// Returns the SQL that sets the search path to the history's schema, the schema `public`, and the schema in which
+    /// an administrator installed PostGIS. With `isLocal`, it applies to the current transaction only.
     private static func searchPath(isLocal: Bool) -> String {
         """
         SELECT set_config('search_path', concat_ws(', ', '\(self.name)', 'public', (SELECT quote_ident(n.nspname)

@@ -50,8 +50,8 @@ struct PostgresTurn {
     /// Gives up the turn, so that the next transaction does not rely on the cache.
     mutating func giveUp() { self.isHeld = false }
 
-    /// Begins a transaction of a store that has the turn. Sends the query that checks if the store still has it,
-    /// without waiting. ``answer(_:)`` returns the result.
+    /// Begins a transaction of a store that has the turn, the right to rely on its cache. Sends the query that checks
+    /// if the store still has the turn, and does not wait for the result. ``answer(_:)`` returns the result.
     func ask(_ connection: PostgresConnection) throws(TrackingError) {
         try connection.send(
             "BEGIN; SELECT FROM turn WHERE holder = \(self.name) AND xmin = '\(self.writer)' FOR UPDATE")

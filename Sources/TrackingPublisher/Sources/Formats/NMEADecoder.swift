@@ -27,7 +27,8 @@ struct NMEADecoder: Sendable {
     private var last: Place?
     private var previousLast: Place?
     /// The sentence that was the last one of both previous epochs, and so probably ends the present one. `nil` if the
-    /// two epochs ended with different sentences.
+    /// two epochs ended with different sentences, and after a further sentence of the present epoch followed its
+    /// supposed end.
     private var closer: Place?
     /// The moment of the last epoch with a date: one from the receiver, or one that continues an earlier date from the
     /// receiver. `nil` until the receiver has sent a date.

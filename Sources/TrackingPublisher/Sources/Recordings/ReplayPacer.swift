@@ -16,7 +16,7 @@ public struct ReplayPacer: Sendable {
     /// Returns the deadline of the fix with this time; `nil` when the fix is due at once.
     ///
     /// A fix that is older than the previous one, as in a file with several tracks, is due at once. The deadlines of
-    /// later fixes are computed from it.
+    /// later fixes are then computed from this fix.
     ///
     /// - Parameters:
     ///   - fix: The time of the fix.

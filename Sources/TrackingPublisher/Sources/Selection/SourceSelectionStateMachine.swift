@@ -34,7 +34,7 @@ struct SourceSelectionStateMachine: Sendable {
         /// The source is broken and waits for the next try. Next states: `running`, or `closed` when it is no longer
         /// wanted.
         case waiting(attempt: Int, until: MonotonicTime)
-        /// The source ended. Final.
+        /// The source of fixes ended and is not started again. Final.
         case ended
     }
 

@@ -3,7 +3,8 @@ import TrackingCore
 
 /// A simulated receiver whose position error changes slowly, as that of a real receiver does.
 struct ReceiverModel: Sendable {
-    /// The time constant of the simulated position error, in seconds: after this time, little of an error is left.
+    /// The time constant of the simulated position error, in seconds: after this time, about a third of an error is
+    /// left.
     private static let persistence = 20.0
 
     private var random: SplitMix64
