@@ -13,7 +13,8 @@ import Synchronization
 /// labels, `_` replaces each character that Prometheus forbids.
 ///
 /// The registry reports at most ``maximumSeries`` different sets of labels for one metric name. A metric with a further
-/// set is not reported. The counter `godwit_metrics_left_out_total` counts each creation of such a metric.
+/// set is not reported. Nor is a metric whose name another kind of metric uses already. The counter
+/// `godwit_metrics_left_out_total` counts each creation of such a metric.
 public final class PrometheusRegistry: MetricsFactory {
     /// The largest number of label sets (series) that the registry holds for one metric name. Further label sets are
     /// not reported.

@@ -7,7 +7,7 @@ public struct TransportStage<Transport: MessageTransport>: Sendable {
     public typealias MakeClient =
         @Sendable (_ id: ClientID, _ will: (@Sendable (_ connection: Int) -> OutgoingMessage)?) throws -> Transport
 
-    /// The function that makes clients of the broker under test.
+    /// The function that makes clients for the broker that the checks use.
     public var makeClient: MakeClient
     /// A function that cuts the connection of the client with the given id. The client must then connect again by
     /// itself within seconds.

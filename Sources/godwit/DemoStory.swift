@@ -130,8 +130,8 @@ final class DemoStory: Service {
         }
     }
 
-    /// Waits until the history contains the points that the van recorded while its network was cut, and prints their
-    /// number.
+    /// Waits until the history contains points that the van recorded while its network was cut, and their number no
+    /// longer grows. Then prints the number.
     private func reportGap(_ cut: TimeSpan) async throws {
         let deadline = ContinuousClock.now + Self.patience
         var count = 0

@@ -121,8 +121,8 @@ public struct StreamCoverage: Hashable, Sendable {
         seq > 0 && self[.stored].last == seq - 1 && self.sets.allSatisfy { ($0.last ?? 0) < seq }
     }
 
-    /// Returns the coverage as it was before the given record numbers were stored. They must be the highest known
-    /// numbers.
+    /// Returns the coverage as it was before the given record numbers were stored. The given numbers must be the
+    /// highest known numbers of the stream.
     func before(_ seqs: ClosedRange<UInt64>) -> StreamCoverage {
         var coverage = self
         coverage.sets[Mark.stored.rawValue].remove(seqs)

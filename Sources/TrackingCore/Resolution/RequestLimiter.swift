@@ -104,8 +104,7 @@ public struct RequestLimiter: Sendable {
         }
     }
 
-    /// Forgets all clients that sent resolution requests for `trackable`, and discards those requests of them that
-    /// wait.
+    /// Forgets all clients that sent resolution requests for `trackable`, and discards their waiting requests.
     public mutating func forget(_ trackable: TrackableID) {
         for sender in self.entries.keys where sender.trackable == trackable {
             self.entries[sender] = nil

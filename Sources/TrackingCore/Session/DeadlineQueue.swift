@@ -44,7 +44,7 @@ public struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     @inlinable
     public var count: Int { self.living.count }
 
-    /// `true` when no key has a deadline.
+    /// `true` when the queue contains no deadline.
     @inlinable
     public var isEmpty: Bool { self.living.isEmpty }
 

@@ -171,7 +171,7 @@ extension TrackingEvent.Kind {
     /// The kind of an event that reports that a phone's connection to the broker broke. It is only a hint, and may
     /// arrive late.
     static let will = Self(rawValue: "WILL")
-    /// The kind of an event with an OwnTracks card, the description of the phone's user.
+    /// The kind of an event with a card of OwnTracks. The card describes the phone's user.
     static let card = Self(rawValue: "CARD")
     /// The kind of an event with a status report of the phone's app.
     static let status = Self(rawValue: "STATUS")

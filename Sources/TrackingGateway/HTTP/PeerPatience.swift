@@ -109,7 +109,8 @@ final class PeerPatience: ChannelInboundHandler, RemovableChannelHandler {
 /// times the basic time. A large request over a slow connection therefore succeeds, and one that arrives byte by byte
 /// fails.
 struct RequestPace {
-    /// The basic time within which a request must arrive, before the seconds for its received body are added.
+    /// The time within which a request without a body must arrive. Each received KiB of a body adds one second, up to
+    /// ten times this time in all.
     let limit: TimeAmount
     /// The time at which the header of the request had arrived completely.
     let begun: NIODeadline

@@ -93,7 +93,8 @@ package final class LiveHub: Service {
         self.logger = logger
     }
 
-    /// Creates the hub that delivers the updates of a subscriber to live streams. The caller runs the subscriber.
+    /// Creates the hub that delivers the updates of a subscriber to live streams. The caller, not the hub, runs the
+    /// subscriber.
     package convenience init<Transport: MessageTransport>(
         _ subscriber: AssetSubscriber<Transport>, history: (any HistoryStore)? = nil,
         overfull: @escaping @Sendable () -> Void = {},

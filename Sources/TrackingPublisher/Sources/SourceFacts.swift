@@ -13,8 +13,8 @@ public struct SourceFacts: Hashable, Sendable {
     /// `true` for a receiver that measures the current position, `false` for a recording or a simulation. Only the
     /// dates of a live source are examined, and only a live source is tried again when it breaks.
     public var isLive: Bool
-    /// The class of accuracy that the source reaches. Of several sources, the one with the lowest sufficient class
-    /// runs.
+    /// The class of accuracy that the source reaches. Of several sources, the one with the lowest class that suffices
+    /// for the wanted accuracy runs.
     public var accuracy: Resolution.Accuracy
 
     /// Creates the facts about a source of positions.

@@ -2,7 +2,7 @@ import TrackingCore
 
 /// The live output of one trackable: the updates with its newest filtered positions, and optionally its raw positions.
 struct LiveOutput: Sendable {
-    /// The queue of updates with recorded positions.
+    /// The queue of the trackable's unpublished updates with recorded positions.
     var lane: LiveLane
     /// The queue of updates with positions as the receiver measured them; `nil` if they are not published.
     private(set) var raw: LiveLane?

@@ -16,7 +16,7 @@ struct TrackableTrips: Sendable {
         /// The retained trip at the broker remains, or is replaced by a newer state of the trip that already waits to
         /// be published.
         case remains
-        /// The trip is published again, as the changed privacy zones allow it.
+        /// The trip is published again, without the positions that the changed privacy zones hide.
         case publish
         /// The retained trip at the broker is cleared, because it may contain hidden positions.
         case clear

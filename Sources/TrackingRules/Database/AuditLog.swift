@@ -6,9 +6,9 @@ import TrackingRuntime
 package struct AuditActor: Hashable, Sendable {
     /// The name of the token with which the change was made, or `command line`.
     package var name: String
-    /// The number of the token with which the change was made; `nil` for the command line.
+    /// The number of the token with which the change was made; `nil` for a change by a command of `godwit`.
     package var token: Int64?
-    /// The IP address of the client; `nil` for the command line.
+    /// The IP address of the client that made the change; `nil` for a change by a command of `godwit`.
     package var address: String?
 
     /// Creates the actor of a change from the name and the number of a token, and the address of the client.

@@ -6,13 +6,13 @@ package struct Wake: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// The reason that the awaited file or socket can be read or written.
+    /// A reason why a wait ended: the awaited file or socket can now be read or written.
     package static let ready = Wake(rawValue: 1)
-    /// The reason that another task signalled news for the waiting task.
+    /// A reason why a wait ended: another task or thread signalled news for the waiting task.
     package static let news = Wake(rawValue: 2)
-    /// The reason that the deadline of the wait has passed.
+    /// A reason why a wait ended: its deadline has passed.
     package static let deadline = Wake(rawValue: 4)
-    /// The reason that the waiting task was cancelled.
+    /// A reason why a wait ended: the waiting task was cancelled.
     package static let cancelled = Wake(rawValue: 8)
 }
 
