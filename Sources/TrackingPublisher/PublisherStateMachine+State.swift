@@ -4,7 +4,7 @@ import TrackingCore
 extension PublisherStateMachine {
     /// The purposes for which the publisher's state machine schedules a time.
     enum Timer: Hashable, Sendable {
-        /// This trackable has something to do, such as a retry or the repetition of its position.
+        /// The earliest deadline of this trackable, such as that of a retry or of the repetition of its position.
         case trackable(TrackableID)
         /// The longest wait for a requested fix is over: the callers that still wait for it get an error.
         case report

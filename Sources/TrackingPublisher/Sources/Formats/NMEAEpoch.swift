@@ -90,7 +90,7 @@ struct NMEAEpoch: Hashable, Sendable {
     }
 
     /// Adds the mode of the fix and the dilutions of a GSA sentence. A receiver of several satellite systems sends one
-    /// GSA sentence for each system; the best mode counts.
+    /// GSA sentence for each system: the best mode counts, and the first of each kind of dilution.
     private mutating func add(_ gsa: NMEASentence.GSA) {
         if let mode = gsa.mode, (1...3).contains(mode) { self.fixMode = max(self.fixMode ?? 1, mode) }
         self.dilution = self.dilution ?? gsa.horizontalDilution

@@ -27,7 +27,8 @@ struct GPSDSessionStateMachine: Sendable {
     private let asksForCycle: Bool
     private var resolution: Resolution?
     private var receivers: [String: Receiver] = [:]
-    /// The deadline for a receiver to appear at gpsd; `nil` while gpsd has a receiver.
+    /// The deadline for a receiver to appear at gpsd; `nil` while gpsd has a receiver, and before the connection to
+    /// gpsd is made.
     private var receiverDeadline: MonotonicTime?
     /// The path of the receiver that gpsd closed last, for the error message.
     private var lostReceiver: String?
