@@ -38,7 +38,7 @@ public enum CommandNames {
         return NearestNames(to: word, among: names).question { "\(path) \($0)" }
     }
 
-    /// Returns the question for the subcommands that are similar to the first argument of a default subcommand, as
+    /// Returns the question for the subcommands that are similar to the first argument of a default subcommand, such as
     /// `lits` in `godwit share lits`; `nil` if there are none.
     static func question(for arguments: [String], root: any ParsableCommand.Type) -> String? {
         var command = root

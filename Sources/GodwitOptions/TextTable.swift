@@ -74,7 +74,8 @@ public struct TextLayout: Hashable, Sendable {
         self.init(columns, widths: columns.map(\.width), limit: limit)
     }
 
-    /// Creates the layout of a table from the widths of its columns. A column is at least as wide as its name.
+    /// Creates the layout of a table from the widths of its columns. A column gets at least the width of its name. If
+    /// the table is then wider than `limit`, columns are omitted or narrowed.
     init(_ columns: [TextColumn], widths: [Int], limit: Int?) {
         self.places = zip(columns, widths).enumerated().map { index, pair in
             Place(index: index, column: pair.0, width: max(pair.1, pair.0.width, pair.0.name.columns))

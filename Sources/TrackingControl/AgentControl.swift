@@ -4,8 +4,8 @@ public import TrackingCore
 /// remote operator only some.
 ///
 /// The protocol separates the control interfaces (local socket, broker) from the agent. Each method returns when its
-/// work is done. A method that throws has not changed the settings. There is an exception: a change that hides
-/// positions, and the change of ``bind(_:unsent:_:)``, take effect even if they cannot be saved for the next start.
+/// work is done. A method that throws has not changed the settings, with two exceptions: a change that hides positions,
+/// and the change of ``bind(_:unsent:_:)``. These two take effect even if they cannot be saved for the next start.
 public protocol AgentControl: Sendable {
     /// Returns the agent's status: the connection to the broker, the trackables, the unacknowledged records, the last
     /// fix and the battery.

@@ -12,7 +12,7 @@ enum ControlRequest: Hashable, Sendable {
     case stopTrip(TrackableID?)
     case configure([String: String], isFromAfar: Bool)
     /// The command to track a trackable instead of all others. `check` tests if the command may replace the tracked
-    /// trackables. It is `nil` for a command from the local socket, which may replace any of them.
+    /// trackables. For a command from the local socket, which may replace any of them, `check` is `nil`.
     case track(TrackableID, destination: Coordinate?, check: ReplacementCheck?)
     case add(TrackableID, destination: Coordinate?)
     case remove(TrackableID)

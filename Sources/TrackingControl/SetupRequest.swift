@@ -75,6 +75,7 @@ public struct SetupRequest: Hashable, Sendable, CustomStringConvertible, CustomR
 
     /// The names of the values that the link contains. The values themselves are left out, because one is a secret.
     public var description: String { "set-up of \(self.arguments.keys.sorted().joined(separator: ", "))" }
-    /// A mirror without children, so that `dump` and debuggers do not show the token.
+    /// A mirror without children. A mirror is the view of a value that `dump` and debuggers show, so they do not show
+    /// the token.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

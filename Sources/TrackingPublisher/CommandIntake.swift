@@ -1,6 +1,7 @@
 import TrackingCore
 
-/// Decides which commands of the broker a publisher delivers to its caller: each once, and none that expired.
+/// Decides which of the commands that arrive through the broker a publisher delivers to its caller: each command once,
+/// and no expired command.
 struct CommandIntake: Sendable {
     /// The name under which the log stores the ids of the received commands.
     static let key = "commands"

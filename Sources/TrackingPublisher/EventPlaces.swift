@@ -17,9 +17,10 @@ struct EventPlaces: Hashable, Sendable {
     /// Replaces the newest position by the same position as recorded in the log, with its stream and number.
     mutating func recorded(_ point: Location) { self.newest = point }
 
-    /// Updates the two newest positions after the capture decided not to record a fix. The position of a fix that was
-    /// only paused or filtered becomes the newest one. If a privacy zone hides positions entirely now, both positions
-    /// are removed. A mock position (which no receiver measured) changes nothing.
+    /// Updates the two newest positions after the capture decided not to record a fix. If the fix was dropped only by a
+    /// pause of recording or by the capture filter, its position becomes the newest one. If a privacy zone hides
+    /// positions entirely now, both positions are removed. A mock position (which no receiver measured) changes
+    /// nothing.
     mutating func saw(_ outcome: CaptureStateMachine.Outcome) {
         switch outcome.verdict {
         // While positions are hidden, an earlier position is not the place of a new event.

@@ -89,8 +89,9 @@ struct LiveLane: Sendable {
         return self.launch(last, now: now)
     }
 
-    /// Returns the last update for publishing it again after some of its positions were hidden, so that it replaces the
-    /// published one. It goes before a waiting fix. `nil` if there is none, and while another update is in flight.
+    /// Returns the last published update, to publish it again after some of its positions were hidden. The update then
+    /// replaces the published one, and goes before a waiting fix. Returns `nil` if there was no update, and while
+    /// another update is in flight.
     mutating func replaced(now: MonotonicTime) -> LocationUpdate? {
         guard self.inFlight == nil, let last = self.last else { return nil }
         if self.waiting?.seq == last.location.seq { self.waiting = nil }

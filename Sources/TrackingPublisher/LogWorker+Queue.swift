@@ -40,7 +40,8 @@ extension LogWorker {
             (self.signals, self.signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         }
 
-        /// Adds jobs for the log's worker, and wakes the worker if they are urgent or enough other jobs wait.
+        /// Adds jobs for the log's worker. Wakes the worker if the jobs are urgent, or if this function was called
+        /// often enough since the worker was last woken.
         ///
         /// - Returns: `true` when the worker will do the jobs; `false` after the queue was closed, when the jobs are
         ///   discarded.

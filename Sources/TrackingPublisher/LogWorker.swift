@@ -195,7 +195,8 @@ struct LogWorker: Sendable {
         }
     }
 
-    /// Reports to the publisher that records are not written, if they can no longer wait for the closed log.
+    /// Gives up the records that can no longer wait in memory for the closed log. Reports to the publisher that these
+    /// records were not written.
     private func giveUp(all: Bool = false, _ machine: inout LogStateMachine, _ post: Post) {
         guard let (entries, error) = machine.giveUp(all: all, now: .now) else { return }
         self.report(entries[...], error, post)

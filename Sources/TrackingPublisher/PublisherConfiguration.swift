@@ -39,13 +39,14 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
     public var limits = SpoolLimits()
     /// Filters and annotates each fix before it is recorded; `nil` records every fix.
     public var capture: CaptureStateMachine?
-    /// `true` if fixes are dropped that arrive sooner than the requested interval. It is for a source that cannot be
-    /// slowed down. It needs ``capture``.
+    /// `true` to drop fixes that arrive sooner than the requested interval. It is meant for a source that cannot be
+    /// slowed down. It has an effect only with ``capture``.
     public var thinsFixes = false
     /// The template of the state machine that begins, measures and ends the trips of a trackable. Each trackable gets a
     /// new state machine with the same settings.
     public var trips = TripStateMachine(seed: 0)
-    /// Detects a low battery, for trackables whose constraints have no threshold; `nil` reports none.
+    /// The detector of a low battery, for trackables whose constraints have no threshold. With `nil`, no low battery is
+    /// reported for these trackables.
     public var lowBattery: LowBatteryDetector?
     /// The rule for unsent records of a trackable after another publisher took the trackable over: send them to
     /// recorders, or remove them.

@@ -101,7 +101,7 @@ extension PublisherStateMachine {
         case badMessage(topic: String, TrackingError)
         /// Deliver a change of the connection to the caller: made (`nil`), lost, or failed.
         case connectionChanged(Disconnection?)
-        /// Remove the stored state that callers see of a trackable that is no longer tracked.
+        /// Remove the state of this trackable, which is no longer tracked, from the states that callers can read.
         case removed(TrackableID)
         /// Log that the publisher stops with unsent positions of this trackable, because the broker rejects them.
         case givenUp(TrackableID, TrackingError)

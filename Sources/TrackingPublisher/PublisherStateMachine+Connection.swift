@@ -14,7 +14,8 @@ extension PublisherStateMachine {
 
     // MARK: - Connecting
 
-    /// Handles a new connection: subscribes to the topics of all trackables, and at last to the own liveness topic.
+    /// Handles a new connection: subscribes to the topics of all trackables, and last to the topic of the publisher's
+    /// own liveness.
     ///
     /// The broker answers subscriptions in order. So the last answer follows all retained messages, and announcements
     /// wait for it.
@@ -33,10 +34,10 @@ extension PublisherStateMachine {
             + [self.subscribe(own, .settling(ids, leftTo: left))]
     }
 
-    /// The trackables that stopped being tracked and whose retained messages may still need clearing.
+    /// The trackables that this publisher no longer tracks, and whose retained messages may still have to be cleared.
     ///
-    /// The publisher checks on each connection if another publisher tracks them by now. Then their messages must not be
-    /// touched.
+    /// On each connection, the publisher checks if another publisher tracks such a trackable now. If so, this publisher
+    /// must not clear the trackable's messages.
     private var leftBehind: [TrackableID] {
         let resolutions = self.member.uncleared.compactMap { if case .resolution(let id) = $0 { id } else { nil } }
         return Set(resolutions).union(self.table.departed).subtracting(self.table.tracked).map { $0 }

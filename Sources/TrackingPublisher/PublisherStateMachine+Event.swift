@@ -87,8 +87,8 @@ extension PublisherStateMachine {
 
     /// A caller's request about the device's log of records.
     package enum LogRequest: Hashable, Sendable {
-        /// Publish one batch of pending records of each trackable. A batch that is already on its way counts. The
-        /// answer is `records`.
+        /// Publish one batch of the pending records of each trackable. If a batch of a trackable is already on its way
+        /// to the broker, that batch is enough. The answer to the caller is `records`, the number of sent records.
         case sendNow
         /// Publish all pending records. Progress is reported with `progressed`, and the answer is `records`.
         case flush

@@ -2,7 +2,7 @@ import TrackingCore
 
 /// The types of a publisher's state: scheduled times, phase of the stop, and purposes of requests to the broker.
 extension PublisherStateMachine {
-    /// The purposes for which the publisher's state machine schedules a time.
+    /// The purposes of the deadlines that the publisher's state machine sets.
     enum Timer: Hashable, Sendable {
         /// The earliest deadline of this trackable, such as that of a retry or of the repetition of its position.
         case trackable(TrackableID)

@@ -25,7 +25,7 @@ package struct PublisherStateMachine: Sendable {
     var sending = Sending()
     /// The callers' requests for a new fix that wait until the source delivers it.
     var fixRequests = FixRequests()
-    /// Decides which of the broker's commands are delivered to the caller: each once, and no expired one.
+    /// Decides which commands from the broker are delivered to the caller: each command once, and no expired command.
     var commands: CommandIntake
     /// The time at which ``drainForRecorder(at:)`` last looked for pending records of trackables that are not tracked;
     /// `nil` if it has not.
@@ -74,7 +74,7 @@ package struct PublisherStateMachine: Sendable {
     /// `true` after the connection was closed for good. No further actions follow.
     package var isClosed: Bool { self.member.isClosed }
 
-    /// The judgement whether the device's clock can be trusted to remove records because of their age.
+    /// The judgement whether the device's clock is reliable enough to remove records because of their age.
     package var ages: AgeTrust { self.device.ages }
 
     /// The number of received messages that could not be decoded.
@@ -143,7 +143,7 @@ package struct PublisherStateMachine: Sendable {
 
     // MARK: - Trackables
 
-    /// Returns the publisher's state as far as a trackable's decisions depend on it.
+    /// Returns the part of the publisher's state on which the decisions about a trackable depend.
     func context(at moment: Moment) -> TrackableContext {
         TrackableContext(
             moment: moment, session: self.member.session, connectionRejection: self.link.rejection,
@@ -196,7 +196,8 @@ package struct PublisherStateMachine: Sendable {
         return self.perform(outputs, of: id, at: moment)
     }
 
-    /// Applies `change` to the stored state of a trackable that is not tracked; an unknown one is added first, empty.
+    /// Applies `change` to the stored state of a trackable that is not tracked. If the publisher has no state of this
+    /// trackable, an empty state is added first.
     mutating func changeDormant(_ id: TrackableID, _ change: (inout DormantTrackable) -> Void) {
         if self.table.dormant(id) == nil {
             self.table.rest(id, as: DormantTrackable(random: SplitMix64(seed: self.random.next())))
@@ -308,7 +309,8 @@ package struct PublisherStateMachine: Sendable {
         }
     }
 
-    /// Returns the moment with the best known wall-clock time if the device's clock is not set; otherwise unchanged.
+    /// Returns the moment with the best known wall-clock time if the device's clock is not set. Otherwise, returns the
+    /// moment unchanged.
     private func trusted(_ moment: Moment) -> Moment { self.capture?.trusted(moment) ?? moment }
 
     // MARK: - Steps

@@ -47,6 +47,7 @@ public struct RecorderGroup: Hashable, Sendable, CustomStringConvertible, Custom
     /// The name of the group, without the secret.
     public var description: String { self.name.rawValue }
 
-    /// A mirror that shows the name of the group only, so that no dump shows the secret.
+    /// A mirror with the name of the group only. A mirror is the view of a value that `dump` and debuggers show, so
+    /// they do not show the secret.
     public var customMirror: Mirror { Mirror(self, children: ["name": self.name]) }
 }

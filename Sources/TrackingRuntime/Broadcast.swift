@@ -125,8 +125,9 @@ public final class Broadcast<Element: Sendable>: Sendable {
     }
 }
 
-/// The limit by which a listener counts as behind: the number of waiting elements, and the number of their bytes. A
-/// listener is behind if it exceeds one of them. A single waiting element never counts.
+/// The limit by which a listener counts as behind: a number of waiting elements, and a number of their bytes. A
+/// listener is behind if more elements or more bytes wait for it. A listener with a single waiting element is never
+/// behind.
 @usableFromInline
 struct ListenerLimit: Sendable {
     @usableFromInline let count: Int

@@ -24,7 +24,8 @@ struct SpoolBook {
         /// The number of payload bytes of the stream's rows from the number ``weighed`` on. These include rows of
         /// removed records, if ``weighed`` is lower than ``floor``.
         var bytes = 0
-        /// The lowest record number of the stream whose row is included in ``bytes``.
+        /// The record number from which on ``bytes`` counts: the size includes the rows of this stream with this number
+        /// or a higher one.
         var weighed: UInt64 = 1
         /// `true` if the stream has changed since the stream's own row was last written to the file.
         var isDirty = true

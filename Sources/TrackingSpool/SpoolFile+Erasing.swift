@@ -52,8 +52,8 @@ extension SpoolFile {
         self.book.quarantined -= db.changesCount
     }
 
-    /// Overwrites the remaining page of the tables `record` and `quarantine`, of each if it has no rows. SQLite
-    /// overwrites that page when a `DELETE` without a condition is run.
+    /// Overwrites the one page that an empty table still occupies, for the tables `record` and `quarantine`. Does
+    /// nothing for a table with rows. SQLite overwrites the page when a `DELETE` without a condition is run.
     private func overwriteEmptyTables(_ db: Database) throws {
         for table in ["record", "quarantine"] {
             guard try Int.fetchOne(db, sql: "SELECT 1 FROM \(table) NOT INDEXED LIMIT 1") == nil else { continue }

@@ -8,7 +8,8 @@ struct SpoolJobs: Sendable {
         enum Kind: Hashable {
             /// A job that opens, closes or reads. It runs alone.
             case alone
-            /// A job that writes `count` records and adds `growth` bytes. It runs in one transaction with others.
+            /// A job that writes `count` records and adds `growth` bytes. It runs in one transaction with other jobs
+            /// that write.
             case write(count: Int, isDurable: Bool, growth: Int = 0)
         }
 

@@ -30,8 +30,8 @@ public protocol HistoryStore: Sendable {
     /// - Throws: `storeFailed`.
     func points(_ query: PointQuery, after: PointName?, limit: Int) async throws(TrackingError) -> PointPage
 
-    /// Returns the coverage of a trackable's streams: the record numbers that are stored, erased, refused or missing.
-    /// All other numbers are unknown.
+    /// Returns the coverage of a trackable's streams: the record numbers that are stored, erased, quarantined, or
+    /// declared gone by the device. All other numbers are unknown.
     ///
     /// - Throws: `storeFailed`.
     func coverage(of trackable: TrackableID) async throws(TrackingError) -> [StreamID: StreamCoverage]

@@ -1,16 +1,16 @@
 public import TrackingCore
 
-/// Finds out if points were left out between two points of a query's result, because they are outside the query's box.
+/// Finds out if the box of a query left out points of the trackable between two points of the query's result.
 ///
-/// The check is needed if the record numbers between the two points are stored, or if the points have no numbers. As
-/// long as no point was left out, each read requests twice as many points as the last one, at most 1,000.
+/// A caller needs the check if the record numbers between the two points are stored, or if the points have no numbers.
+/// As long as the box left out no point, each read requests twice as many points as the read before, at most 1,000.
 public struct LeftOutPoints: Sendable {
     private let store: any HistoryStore
     /// The query without its box, with which the check reads the trackable's points inside and outside of the box.
     /// `nil` if the original query has no box: then no point was left out, and nothing is read.
     private let query: PointQuery?
-    /// The times of points that the last read from the history returned, without those up to the time that the last
-    /// call of the check named. The points are those of the trackable, inside and outside of the query's box.
+    /// The times of the points that the last read from the history returned, inside and outside of the query's box.
+    /// Times up to the argument `time` of the last call of ``areAny(after:before:)`` are removed.
     private var times: ArraySlice<UnixTime> = []
     /// The number of points that the check reads from the history at once next. It doubles with each read, and becomes
     /// 1 again after a left-out point was found.
@@ -28,8 +28,8 @@ public struct LeftOutPoints: Sendable {
         self.query = query.box == nil ? nil : everywhere
     }
 
-    /// Returns `true` if the query's box left out a point after the time and before the point. The points must be
-    /// passed in the order of time.
+    /// Returns `true` if the query's box left out a point that is later than `time` and earlier than `point`. The
+    /// points must be passed in the order of time.
     ///
     /// - Throws: `storeFailed`.
     public mutating func areAny(after time: UnixTime, before point: Location) async throws(TrackingError) -> Bool {

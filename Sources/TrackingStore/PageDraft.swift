@@ -51,10 +51,14 @@ struct RunSpan {
     /// Unix time.
     init(from: Double) { self.from = from }
 
-    /// Adds a run to the span. The runs must be passed in the order of their first times.
+    /// Adds a run, a group of consecutive points of the trackable, to the time span. The runs must be passed in the
+    /// order of their first times.
     ///
-    /// - Returns: `false` if the run does not overlap the span, or the span has ``runsTogether`` runs. The run is then
-    ///   not added.
+    /// - Parameters:
+    ///   - first: The time of the run's first point, in seconds of Unix time.
+    ///   - last: The time of the run's last point, in seconds of Unix time.
+    /// - Returns: `false`, and the run is not added, if the run begins after the end of the span, or if the span has
+    ///   ``runsTogether`` runs already.
     mutating func add(first: Double, last: Double) -> Bool {
         guard let known = self.covered else {
             self.covered = (max(first, self.from), last.nextUp)

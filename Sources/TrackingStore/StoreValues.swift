@@ -175,7 +175,7 @@ public struct VerifyReport: Hashable, Sendable {
 
     /// A report on stored and missing records of one stream, a numbered sequence of records.
     public struct StreamReport: Hashable, Sendable {
-        /// The id of the stream that this report is about.
+        /// The id of the stream whose stored and missing records this report describes.
         public var id: StreamID
         /// The state of each record number of the stream, such as stored, erased or missing.
         public var coverage: StreamCoverage

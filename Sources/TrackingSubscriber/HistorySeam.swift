@@ -12,8 +12,8 @@ struct HistorySeam: Sendable {
     private var numbered: [StreamID: SeqSet] = [:]
     private var unnumbered: Set<Unnumbered> = []
     private var newest: UnixTime?
-    /// `true` once the first live position of the trackable has arrived. The history is read a last time before that
-    /// position is delivered.
+    /// `true` once the first live position of the trackable has arrived. Before that position is delivered, the history
+    /// is read a second time.
     var isClosed = false
 
     /// The longest time by which points may be stored out of order: the recorder may store a point although points that

@@ -34,13 +34,13 @@ struct RetainedSweep: Sendable {
         self.expected.formUnion(ids.prefix(max(0, limit - self.expected.count)))
     }
 
-    /// Returns the trackables that are expected to have a position and have none, and then expects no position any
-    /// more. The first comparison on a connection also expects a position of each watched trackable.
+    /// Returns the trackables that should have a position but have none. Afterwards, no trackable is expected to have
+    /// one. The first comparison on a connection also includes each watched trackable.
     ///
     /// - Parameters:
     ///   - watched: The trackables that are watched.
-    ///   - hasPosition: Returns `true` if a position of a trackable is known. It decides while no retained positions are
-    ///     being collected.
+    ///   - hasPosition: Returns `true` if a position of a trackable is known. While retained positions are being
+    ///     collected, the arrived positions decide instead.
     /// - Returns: The trackables without a position.
     mutating func takeMissing(
         watched: some Sequence<TrackableID>, _ hasPosition: (TrackableID) -> Bool

@@ -45,7 +45,8 @@ package struct SubscriberStateMachine: Sendable {
         /// The last of the subscribe packets that are sent after a connection was made, with its topic filters. When
         /// the broker has answered it, the subscriptions are complete.
         case settle([TopicFilter])
-        /// A subscribe packet that is sent after a connection was made, before the last one, with its topic filters.
+        /// One of the subscribe packets that are sent after a connection was made, with its topic filters. The last of
+        /// these packets is ``settle(_:)`` instead.
         case part([TopicFilter])
         /// A subscribe packet for a trackable that the program began to watch while the subscriber was connected.
         case watching(TrackableID)
@@ -76,7 +77,7 @@ package struct SubscriberStateMachine: Sendable {
     var isStopping = false
     /// The presences that the subscriber announces, and the resolutions that it requests, for the watched trackables.
     var attendance: Attendance
-    /// The trackables that are watched by id and of which no message has arrived yet, each with the time at which it is
+    /// The trackables that are watched by id and of which no message has arrived yet, with the times at which they are
     /// reported as silent.
     var silence = SilentTrackables()
     var refusals = FilterRefusals<TopicFilter>()

@@ -123,8 +123,8 @@ public struct LocationAnimator: Sendable {
         return passed <= .zero ? 0 : passed.inSeconds / self.duration.inSeconds
     }
 
-    /// Returns the index of the next point of the marker's path: the first one whose `travelled` is greater than the
-    /// given one, else the last point. Never returns 0, the marker's own position.
+    /// Returns the index of the next point of the marker's path: the first point that lies farther along the path than
+    /// `travelled` metres, else the last point. Never returns 0, the marker's own position.
     private func index(at travelled: Double) -> Int {
         self.way.dropFirst().firstIndex { $0.travelled > travelled } ?? self.way.count - 1
     }

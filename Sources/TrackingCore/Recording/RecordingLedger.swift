@@ -21,8 +21,8 @@ public struct RecordingLedger: Sendable {
         /// The streams of the trackable from which records were received last, in the order of receipt and not of the
         /// records' times. The latest stream is at the end; at most ``Acknowledgement/maximumStreams``.
         public var recent: [StreamID] = []
-        /// The streams of the trackable that are loaded into the cache, by their ids. Among them are all streams from
-        /// which records were received last (`recent`).
+        /// The streams of the trackable that are loaded into the cache, by their ids. They include every stream in
+        /// ``recent``.
         public var streams: [StreamID: Stream] = [:]
         /// The tail: the newest stored points that the database rows of the trackable and of its stream do not include
         /// yet; `nil` when there are none.
@@ -65,7 +65,8 @@ public struct RecordingLedger: Sendable {
     public struct Stream: Hashable, Sendable {
         /// The key of the stream in the database, above 0.
         public var number: Int64
-        /// The coverage: the record numbers of the stream that are stored, or that are known to be missing.
+        /// The coverage of the stream: the state of each known record number, such as stored, erased, quarantined or
+        /// gone from the device.
         public var coverage: StreamCoverage
 
         /// Makes the cached state of a stream. By default, no record number is known.

@@ -9,8 +9,8 @@ public struct ClockStep: Sendable {
     private let tolerance: Duration
     private var last: (monotonic: MonotonicTime, wall: UnixTime)?
 
-    /// Makes a detector of changes of the wall clock that has no clock readings yet. The `tolerance` is the always
-    /// allowed difference, ≥ 0, between the times elapsed on the two clocks.
+    /// Makes a detector of changes of the wall clock that has no clock readings yet. Between two readings, the wall
+    /// clock and the monotonic clock may differ by `tolerance`, ≥ 0, without counting as a change.
     public init(tolerance: Duration = .seconds(2)) { self.tolerance = tolerance }
 
     /// Compares a new pair of clock readings with the previous pair. The caller reads both clocks immediately after

@@ -7,8 +7,8 @@ struct MinMultiset<Value: Hashable & Comparable & Sendable>: Sendable {
     /// The number of occurrences of each value in the multiset. A value with zero occurrences is a leftover: it was
     /// removed from the multiset, but not yet from the heap.
     private var counts: [Value: Int] = [:]
-    /// The heap from which the least value is read. It contains each key of `counts` once, leftovers included. Its
-    /// least value is never a leftover.
+    /// The heap from which the least value is read. It contains each key of `counts` once, also the leftovers, values
+    /// that are no longer in the multiset. The least value of the heap is never a leftover.
     private var heap = MinHeap<Value>()
     private var leftovers = 0
 

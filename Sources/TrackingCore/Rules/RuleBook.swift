@@ -215,8 +215,8 @@ public struct RuleBook: Sendable {
         }
     }
 
-    /// Handles that a message of a trackable was received. The trackable is therefore not silent, even if the position
-    /// in the message is old.
+    /// Handles that a newly published message with a position of a trackable was received, not the broker's retained
+    /// copy. The trackable is therefore not silent, even if the position in the message is old.
     public mutating func received(_ id: TrackableID, now: UnixTime) {
         self.know(id, now: now)
         self.known[id]?.isLocated = true

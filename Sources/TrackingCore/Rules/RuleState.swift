@@ -96,9 +96,9 @@ public struct RuleState: Hashable, Sendable {
     /// silent only after a new full time without a message. The age of the position in the message does not matter.
     mutating func received(at now: UnixTime) { self = RuleState(holds: false, since: now, isReported: false) }
 
-    /// Excludes the time from `start` to `end`, when no message could be received, from the measured time. A stay in a
-    /// fence then counts without that time, and silence is measured anew from `end`. Rules of other kinds do not
-    /// change.
+    /// Excludes the time from `start` to `end`, in which no message could be received, from the time that the rule
+    /// measures. A stay in a fence then counts without that time, and silence is measured anew from `end`. Nothing
+    /// changes for rules of other kinds, or if the event was already reported.
     mutating func passedOver(_ condition: Rule.Condition, from start: UnixTime, to end: UnixTime) {
         guard !self.isReported, let since = self.since else { return }
         switch condition {
@@ -132,8 +132,9 @@ public struct RuleState: Hashable, Sendable {
     /// therefore produces only one event.
     private static let speedingEndShare = 0.9
 
-    /// Returns `true` for a position inside the fence, `false` for one outside, and `nil` for one that is too
-    /// inaccurate. A trackable that was inside counts as outside only beyond a margin around the fence.
+    /// Returns `true` for a position inside the fence, `false` for a position outside, and `nil` for a position that is
+    /// too inaccurate. A trackable that was inside counts as outside only when its distance from the fence exceeds the
+    /// fence's margin plus the accuracy radius of the position.
     private func isInside(_ fence: Fence, _ fix: Location) -> Bool? {
         let accuracy = fix.accuracyHorizontal ?? 0
         guard accuracy <= Self.maximumAccuracy else { return nil }

@@ -145,7 +145,7 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// Begins the first attempt to connect. The caller calls this once, before the first attempt. The call has no
+    /// Begins the first attempt to connect. The caller calls this function once, before all others. The call has no
     /// effect if the connection was closed before.
     public mutating func started(now: MonotonicTime) -> [Action] {
         switch self.state {

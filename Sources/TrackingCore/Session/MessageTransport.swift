@@ -98,7 +98,8 @@ public enum TransportEvent: Hashable, Sendable {
     /// The broker accepted the connection. `connection` is its number in this run of the program, from 0. If
     /// `sessionPresent` is `false`, the broker knows no subscriptions of this client.
     case connected(connection: Int, sessionPresent: Bool)
-    /// The connection was lost or could not be made. Commands that are unanswered until now will get no answer.
+    /// The connection was lost or could not be made. Commands that the broker has not answered before will get no
+    /// answer.
     case disconnected(Disconnection)
     /// The broker delivered a message.
     case received(IncomingMessage)

@@ -151,8 +151,9 @@ package struct RetainedGaps: Sendable {
         return isAsked
     }
 
-    /// Handles that the client sent the running round in this number of SUBSCRIBE packets. The round then lasts until the
-    /// broker has answered all of them, and ends 500 ms after the last answer or message.
+    /// Handles that the client sent the running round in this number of SUBSCRIBE packets. The round then waits for the
+    /// broker's answers, at most 10 s. It ends 500 ms after the last answer or message, or at once when all its
+    /// messages have arrived.
     package mutating func sent(packets: Int, now: MonotonicTime) {
         guard packets > 0, self.running != nil else { return }
         self.running?.unanswered = packets

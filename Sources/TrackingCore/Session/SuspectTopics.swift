@@ -9,8 +9,8 @@ public struct SuspectTopics: Sendable {
     public enum Verdict: Hashable, Sendable {
         /// The client may send the request now, even while other requests are unanswered.
         case send
-        /// The client may send the request only while no other request is unanswered. It sends nothing else until the
-        /// broker has answered.
+        /// The client may send the request, but only while no other request is unanswered. Afterwards, the client sends
+        /// nothing else until the broker has answered this request.
         case sendAlone
         /// The client must not send the request, because its topic or filter is not to be used for a while.
         case refuse(TrackingError)

@@ -17,7 +17,7 @@ struct ReadAhead: Hashable, Sendable {
     private var byteCount: Int { self.chunks.reduce(0) { $0 + $1.byteCount } }
     var last: UInt64? { self.chunks.last?.lastSeq }
 
-    /// Adds the records that the log returned for the read request. The request is then no longer unanswered.
+    /// Adds the records that the log returned for the read request, and marks the request as answered.
     mutating func loaded(_ records: SpoolRecords) {
         self.question = nil
         if !records.isEmpty { self.chunks.append(records) }

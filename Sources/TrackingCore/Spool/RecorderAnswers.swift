@@ -24,10 +24,11 @@ struct RecorderAnswers: Hashable, Sendable {
     /// Counts a probe as unanswered: an old batch was sent again only to get an answer from a recorder.
     mutating func probed() { self.unansweredProbes += 1 }
 
-    /// Registers a reconnection to the broker: ``isReopened`` becomes `true`, unless a probe is unanswered.
+    /// Registers a reconnection to the broker. Sets ``isReopened`` unless a probe is unanswered. A probe is an old
+    /// batch that was sent again only to get an answer from a recorder.
     ///
-    /// - Returns: `true` when no probe, a batch sent again to get an answer, is unanswered. With an unanswered probe,
-    ///   the recorders are silent: the function returns `false` and changes nothing.
+    /// - Returns: `true` if no probe is unanswered. `false` if a probe is unanswered: the recorders are silent, and
+    ///   nothing was changed.
     mutating func reopened() -> Bool {
         guard self.unansweredProbes == 0 else { return false }
         self.isReopened = true

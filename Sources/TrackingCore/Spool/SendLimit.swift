@@ -41,7 +41,7 @@ package struct SendLimit: Hashable, Sendable {
         self.successes = 0
     }
 
-    /// Registers that the size of the message did not cause the last rejection. Until the next rejection, each accepted
-    /// message is enough for the limit to grow.
+    /// Registers that the last rejection was not caused by the size of the rejected message. Until the next rejection,
+    /// each accepted message is enough for the limit to grow.
     package mutating func acquitted() { self.patience = 1 }
 }

@@ -271,9 +271,9 @@ extension SpoolStateMachine {
 
     /// Returns `true` when a recorder has acknowledged a number that this log never sent.
     ///
-    /// This proves that the log was restored from an old copy, such as a snapshot of the disk. Its newest numbers are
-    /// then given to different records for the second time. Only a stream that existed when the log was opened can
-    /// prove this.
+    /// This proves that the log was restored from an old copy, such as a snapshot of the disk. The log then assigns its
+    /// newest numbers a second time, to different records. Only a stream that existed when the log was opened can prove
+    /// this.
     private func provesReuse(_ seq: UInt64, given: UInt64, ofStreamAt place: Int) -> Bool {
         let stream = self.streams[place]
         guard !stream.isEnded, stream.lastTakenOver > 0 else { return false }

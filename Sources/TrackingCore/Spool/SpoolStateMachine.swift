@@ -136,7 +136,7 @@ public struct SpoolStateMachine: Sendable {
         /// `true` while batches may be sent over the connection: the publisher is connected and has announced its
         /// presence.
         var isOpen = false
-        /// `true` since batches could first be sent over a connection in this run of the program.
+        /// `true` once batches could be sent over a connection for the first time in this run of the program.
         var wasOpened = false
         /// `true` once the publisher may publish messages in this run of the program. Records that were appended since
         /// the log was opened may then have been published.
@@ -179,8 +179,9 @@ public struct SpoolStateMachine: Sendable {
 
     /// The numbers of records that were dropped because the log exceeded its limits, and the state of reporting them.
     struct Losses: Sendable {
-        /// The state of reporting dropped records. They are reported once for each outage, a time without a connection,
-        /// and once more when all records are sent. A report is an event, which in a full log drops a further record.
+        /// The state of reporting dropped records. A report is an event. In a full log, adding this event drops one
+        /// more record. Therefore, dropped records are reported once for each outage (a time without a connection), and
+        /// once more when all records are sent.
         enum Report: Hashable, Sendable {
             /// No record was dropped in the current reporting period. A period begins with the program, when the
             /// connection is lost after a report, and when all records are sent. Can transition to: `unreported`.
@@ -335,9 +336,9 @@ public struct SpoolStateMachine: Sendable {
         self.streams.first { $0.id == name.stream }?.stored.contains(name.seq) ?? false
     }
 
-    /// Returns `true` while a caller that waits for the safety of the record with this name must continue to wait. It
-    /// need not wait once the record has left the log: as safe, dropped, deleted or quarantined. If the recorder may be
-    /// started later, it also need not wait once the broker has acknowledged the record.
+    /// Returns `true` while a caller that waits until the record with this name is safe must continue to wait. The wait
+    /// ends when the record has left the log: as safe, dropped, deleted or quarantined. If the recorder may be started
+    /// later than this program, the wait also ends when the broker has acknowledged the record.
     public func isAwaited(_ name: RecordName) -> Bool {
         guard self.configuration.expectsLaterRecorder else { return self.holds(name) }
         return self.streams.first { $0.id == name.stream }?.pending.contains(name.seq) ?? false

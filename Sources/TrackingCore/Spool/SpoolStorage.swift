@@ -166,13 +166,14 @@ public struct SpoolEntry: Hashable, Sendable {
     public var trackable: TrackableID
     /// The stream of the record, the numbered sequence to which the record belongs.
     public var stream: StreamID
-    /// The record, with its number but without its trackable and stream.
+    /// The record itself: its number, time, kind and content. Its trackable and its stream are separate members of this
+    /// value.
     public var record: SpoolRecord
     /// The mark, the identity by time and content, that shows if the same record is received again. `nil` for a record
     /// without a mark, and for every record that was read from the log.
     public var mark: RecordMark?
 
-    /// The record's name: its stream and its number.
+    /// The name of the record: the record's stream and its number in this stream.
     public var name: RecordName { RecordName(stream: self.stream, seq: self.record.seq) }
 
     /// Makes an entry of the log from a record, its trackable, its stream and, for an ingested record, its mark.

@@ -48,8 +48,9 @@ struct SpoolStream: Hashable, Sendable {
     let lastTakenOver: UInt64
     /// `true` when the stream has ended: no record with a higher number will follow in it.
     var isEnded: Bool
-    /// `true` when the log was restored from an old copy, so that numbers above ``lastTakenOver`` were used twice. The
-    /// records with these numbers are appended to another stream.
+    /// `true` when the log was restored from an old copy. Record numbers above ``lastTakenOver``, the highest number
+    /// when this program opened the log, were then assigned twice. The records with these numbers are appended to
+    /// another stream.
     private(set) var isReused = false
     /// `true` when a batch must be sent even without records. It informs the recorders of lost records or of the end of
     /// the stream.
@@ -100,8 +101,8 @@ struct SpoolStream: Hashable, Sendable {
         self.waitingSince = stream.stored.isEmpty ? nil : now
     }
 
-    /// The numbers of those records of this stream that may be put into a batch now. They are unsent, not published
-    /// outside a batch at the moment, and not above ``stalledThrough``.
+    /// The numbers of the records of this stream that may be put into a batch now. They are unsent, and are not being
+    /// published outside a batch. While the recorders are silent, records above ``stalledThrough`` are left out.
     var ready: SeqSet {
         var ready = self.stalledThrough.map(self.pending.through) ?? self.pending
         if !self.live.isEmpty { ready.subtract(self.live) }

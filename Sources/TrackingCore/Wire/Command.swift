@@ -139,8 +139,8 @@ public struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible
         self.message = message
     }
 
-    /// Makes a failure of a command from an error of the Godwit library. Errors without a code of their own become
-    /// `FAILED`.
+    /// Makes a failure of a command from an error of the Godwit library. An error for which there is no failure code
+    /// becomes `FAILED`.
     public init(_ error: TrackingError) {
         switch error.code {
         case .invalidName, .invalidConfiguration, .invalidPayload: self.init(.invalidArguments, error.message)

@@ -164,8 +164,8 @@ extension JSONScanner {
     }
 }
 
-/// A fix while its Feature is being read. The flags record the mandatory members that were found already, and if the
-/// protocol defines all properties.
+/// A fix while its GeoJSON Feature is being read. The flags state which mandatory members were found so far, and if the
+/// protocol defines all properties that were read so far.
 private struct FeatureDraft {
     var fix = Location(coordinate: Coordinate(wrappingLatitude: 0, longitude: 0), time: UnixTime(0))
     var isFeature = false

@@ -22,7 +22,8 @@ struct JSONScanner {
     /// The path of the object that is being read, from the message on. Error messages name a member of the object by
     /// `root`, `prefix` and ``key`` together.
     var root = WireRoot.message
-    /// The part of a member's path between ``root`` and ``key`` in error messages, such as `properties.`.
+    /// The text before the member's name ``key`` in the paths of error messages, such as `properties.`. The path begins
+    /// at the object ``root``.
     var prefix: StaticString = ""
     /// The reason for the last thrown ``Refusal``.
     private(set) var failure: TrackingError?

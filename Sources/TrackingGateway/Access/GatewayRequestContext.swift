@@ -3,7 +3,7 @@ package import NIOCore
 
 /// The context of one HTTP request: its caller, its limit of body bytes and its connection.
 package struct GatewayRequestContext: RequestContext {
-    /// The part of the request's context that Hummingbird's router uses.
+    /// The part of the request's context that the router of the HTTP library Hummingbird uses.
     package var coreContext: CoreRequestContextStorage
     /// The authenticated caller of the request; `nil` for a request without a token or a valid session, and for a
     /// public file.

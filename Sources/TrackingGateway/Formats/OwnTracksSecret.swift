@@ -57,6 +57,7 @@ package struct OwnTracksSecret: Sendable, CustomStringConvertible, CustomReflect
 
     /// A fixed text in place of the key, which is never printed.
     package var description: String { "a key" }
-    /// A mirror without children, so that no dump shows the key.
+    /// A mirror without children. A mirror is the view of a value that `dump` and debuggers show, so they do not show
+    /// the key.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -44,7 +44,8 @@ package struct TokenBucket: Hashable, Sendable {
         return nil
     }
 
-    /// Returns `true` if the bucket has all its permits. It can then be forgotten, because a new one would be equal.
+    /// Returns `true` if the bucket has all its permits. The caller may then discard the bucket, because a new bucket
+    /// would be equal to it.
     func isFull(now: MonotonicTime) -> Bool {
         var copy = self
         copy.fill(now: now)

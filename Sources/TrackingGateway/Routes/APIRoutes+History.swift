@@ -120,8 +120,8 @@ struct HistoryPieces: Sendable {
     private var writer: HistoryWriter
     private var continuity: TrackContinuity
     private let maximumPoints: Int?
-    /// The points that remain after thinning and are not written yet. `nil` as long as the points are not thinned, and
-    /// for a query without `max-points`.
+    /// The points that remain after thinning, the reduction to `max-points`, and that are not written yet. `nil` before
+    /// the points are thinned, and for a query without `max-points`.
     private var kept: ArraySlice<KeptPart>?
     private var stage = Stage.begin
 

@@ -13,14 +13,16 @@ public struct TrackContinuity: Sendable {
         /// applies to a second point without a number, for which nothing can be proved. `since` is the time of the
         /// previous point or, if the second point has a number, of the previous point with a number.
         case passedOver(since: UnixTime)
-        /// A record between the two points is missing in the history. Also used when the point is of another stream
-        /// than the previous numbered point, because missing records cannot be excluded then.
+        /// A record between the previous point and this point is missing in the history. This result is also used when
+        /// this point belongs to another stream than the previous numbered point, because missing records cannot be
+        /// excluded then.
         case missing
     }
 
     private let coverage: [StreamID: StreamCoverage]
     private var last: (stream: StreamID, seq: UInt64, time: UnixTime)?
-    /// The time of the last compared point, with or without a record number; `nil` before the first point.
+    /// The time of the point that was passed to ``step(to:)`` last, with or without a record number; `nil` before the
+    /// first point.
     private var lastTime: UnixTime?
 
     /// Makes a detector of the missing points of one history.

@@ -9,8 +9,8 @@ struct JSONCutter: Sendable {
     /// An item that the cutter found in the JSON text: a value, the end of an object, or an error. `line` is the number
     /// of the line where the item begins. For ``brokenOff(line:)``, it is the last line of the input.
     enum Piece: Hashable, Sendable {
-        /// A complete JSON value: an element of the list with the given name, or a whole object that has none of the
-        /// lists (`nil`).
+        /// A complete JSON value. It is either an element of a list, with the name of the list, or a whole object that
+        /// has none of the lists, with `nil` as the name.
         case value([UInt8], of: String?, line: Int)
         /// The end of a JSON object that has one of the lists, such as `features`. The elements of the list were
         /// returned before, as values.

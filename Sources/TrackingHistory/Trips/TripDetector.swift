@@ -12,10 +12,10 @@ public import TrackingCore
 ///   the previous one.
 /// - A trip that never leaves ``Rules/stopRadius`` around its start is dropped.
 public struct TripDetector: Sendable {
-    /// The thresholds of the detection: radius and duration of a stop, the longest time without points, and the least
-    /// accuracy.
+    /// The thresholds of the detection: the radius and the duration of a stop, the longest time without points, and the
+    /// largest accuracy radius of a point that is used.
     public struct Rules: Hashable, Sendable {
-        /// The radius of a stop in metres, > 0.
+        /// The radius in metres, > 0, within which the trackable must remain for a stop to be detected.
         public var stopRadius: Meters = 200
         /// The minimum duration of a stop, > 0.
         public var stopDuration: Duration = .seconds(180)
@@ -42,8 +42,8 @@ public struct TripDetector: Sendable {
     }
 
     private enum State: Sendable {
-        /// There is no current trip or stop: no point was appended since the beginning, since a gap, or since the
-        /// history was ended. Can transition to: `moving`.
+        /// There is no current trip or stop: no point was appended since the detector was made, since a gap without
+        /// points, or since ``finish()``. Can transition to: `moving`.
         case unknown
         /// A trip is in progress, because the trackable has not stayed in one place for the duration of a stop. Can
         /// transition to: `stopped`, `unknown`.

@@ -17,7 +17,8 @@ final class MosquittoSink {
 
     /// The limits that the broker announced for this connection in its CONNACK.
     struct BrokerLimits {
-        /// The number of publishes that the broker accepts at the same time without having acknowledged them.
+        /// The largest number of publishes that may be sent to the broker before it has acknowledged the first of them
+        /// (the broker's receive maximum).
         var receiveMaximum = 65_535
     }
 

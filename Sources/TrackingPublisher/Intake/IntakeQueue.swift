@@ -177,8 +177,9 @@ struct IntakeQueue: Sendable {
         return requests
     }
 
-    /// Removes the requests whose waiting time is over, and returns the condition that was not met for each. Their
-    /// records are still written if their round has begun. If it has not begun, the records are discarded.
+    /// Removes the requests whose waiting time is over. Returns, for each of them, the condition for which it still
+    /// waited: that its records are written to the log, or that they are acknowledged. If the round of a request has
+    /// begun, its records are still written. Otherwise they are discarded.
     mutating func takeExpired(now: MonotonicTime) -> [(request: UInt64, wait: Wait)] {
         self.deadlines.popExpired(now: now).map { ($0, self.gaveUp($0)) }
     }

@@ -5,8 +5,8 @@ public import TrackingCore
 /// One caller runs a source at a time. The source opens its files and connections within ``run(deliver:)`` and closes
 /// them before that call returns or throws.
 public protocol LocationSource: Sendable {
-    /// The properties of the source that are known before it runs: its name, kind and class of accuracy, and whether
-    /// it ends by itself and whether it is live.
+    /// The properties of the source that are known before it runs: its name, its kind, its class of accuracy, whether
+    /// it ends by itself, and whether it is a live receiver that measures the current position.
     var facts: SourceFacts { get }
 
     /// Delivers fixes and notices. Returns when the source ends or the task is cancelled, and throws when the source

@@ -81,7 +81,8 @@ public struct SourceSpecification: Hashable, Sendable {
         return specification
     }
 
-    /// Splits the options from the address. A file name may contain a `#`; options contain a `=`.
+    /// Splits the text of a source into its address and the options after the last `#`. A `#` that is followed by text
+    /// without `=` belongs to the address, for example to a file name.
     private static func split(_ text: String) -> (address: Substring, options: [Substring]) {
         guard let hash = text.lastIndex(of: "#") else { return (text[...], []) }
         let options = text[text.index(after: hash)...]

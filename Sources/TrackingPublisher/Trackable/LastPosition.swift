@@ -30,8 +30,8 @@ struct LastPosition: Sendable {
         self.recorded(point)
     }
 
-    /// Applies the privacy zones to the last recorded fix: replaces it by the result of `shown`, or forgets it if that
-    /// is `nil`.
+    /// Applies the privacy zones to the last recorded fix. The fix that `shown` returns for it takes its place. If
+    /// `shown` returns `nil`, the last fix is forgotten.
     mutating func hide(_ shown: (Location) -> Location?) { self.fix = self.fix.flatMap(shown) }
 
     /// Forgets the last recorded position and the positions for events, unless the last recorded position is newer than

@@ -28,7 +28,7 @@ struct PublishingStatus: Sendable {
 
     /// A rejection of the trackable by the broker's access rules, with the time of the next attempt.
     struct Rejection: Hashable, Sendable {
-        /// The reason that the broker gave for the rejection.
+        /// The reason that the broker gave for rejecting the trackable.
         var error: TrackingError
         /// The moment of the next attempt to publish the rejected trackable.
         var retryAt: MonotonicTime

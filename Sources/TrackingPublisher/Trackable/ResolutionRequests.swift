@@ -29,15 +29,16 @@ struct ResolutionRequests: Sendable {
     /// Marks a client's request as received again on this connection, or as withdrawn.
     mutating func confirm(_ client: ClientID) { self.unconfirmed.remove(client) }
 
-    /// Returns the clients whose requests were not received again on this connection. Their requests are then no longer
-    /// expected.
+    /// Removes and returns the clients whose known resolution requests did not arrive again on this connection. The
+    /// publisher no longer waits for these requests.
     mutating func takeUnconfirmed() -> Set<ClientID> {
         self.confirmationDeadline = nil
         defer { self.unconfirmed = [] }
         return self.unconfirmed
     }
 
-    /// Handles that the connection was lost: no request is expected any more.
+    /// Handles that the connection was lost. Ends the wait in which known resolution requests were expected to arrive
+    /// again.
     mutating func connectionLost() { self.confirmationDeadline = nil }
 
     /// Removes every request of a client.

@@ -1,6 +1,6 @@
 import TrackingCore
 
-/// The publisher's state at one moment, as far as the decisions about one trackable depend on it.
+/// The part of the publisher's state, at one moment, on which the decisions about one trackable depend.
 struct TrackableContext: Sendable {
     /// The time of the present event, as the publisher uses it. If the device's clock is not set, the best known time
     /// replaces the wall-clock time.
@@ -33,7 +33,8 @@ struct TrackableContext: Sendable {
     var isOn: Bool { self.configuration.isOn }
     /// `true` if new positions are published at once as live positions, and not only in batches of records.
     var sendsLive: Bool { self.configuration.sendsLive }
-    /// `true` if records are sent without a request of the caller, by the configured window of batches.
+    /// `true` if records are sent without a request of the caller. This is so if the configuration has a batch window,
+    /// the time after which a batch that is not full is sent.
     var sendsByItself: Bool { self.configuration.sendsByItself }
 
     /// The time for an event, and the source of that time, such as the device's clock or a clock that is not set; `nil`

@@ -37,7 +37,8 @@ extension TrackableStateMachine {
         case ignoreAnswers(Publication)
         /// Pass a request to the device's log.
         case log(PublisherStateMachine.LogAction)
-        /// Have the publisher's caller perform this action, such as to deliver an answer or a changed state.
+        /// Add this action to the actions that the publisher performs for its caller, for example the delivery of an
+        /// answer or of a changed state.
         case action(PublisherStateMachine.Action)
         /// Compute the resolution for the source of fixes again, from all tracked trackables, and pass it to the source
         /// if it changed.
@@ -47,7 +48,7 @@ extension TrackableStateMachine {
         /// Count in the callers' requests to send records that the broker acknowledged a position (`nil`), or a batch
         /// with this number of records.
         case acknowledged(batch: Int?)
-        /// Count in the callers' requests to send records that these records became safe: their required
+        /// Report to the callers' requests to send records that these records became safe: their required
         /// acknowledgement has arrived.
         case safe(StreamID, SeqSet)
         /// Stop tracking the trackable: the system that supplies its records (for example over HTTP) supplied none for

@@ -69,8 +69,8 @@ extension TrackableStateMachine {
         return [.log(.renumber(stream, seqs, from: first))]
     }
 
-    /// Handles that records were written to the log: they may now be sent to recorders. New ingested ones are
-    /// published.
+    /// Handles that records were written to the log: they may now be sent to recorders. Ingested records that are new
+    /// enough are also published live.
     private mutating func appended(
         _ seqs: SeqSet, of stream: StreamID, _ context: TrackableContext
     ) -> [Output] {
@@ -210,7 +210,8 @@ extension TrackableStateMachine {
         return []
     }
 
-    /// Releases everything recorded so far: it is sent although the device has not moved far enough.
+    /// Ends the deferral of sending for everything recorded so far. The waiting position and the records are sent
+    /// although the device has not moved far enough.
     mutating func release() {
         // A newer position may take the place of the waiting one.
         if self.live.lane.isWaiting { self.live.owesUpdate = true }
@@ -294,7 +295,8 @@ extension TrackableStateMachine {
 
     /// Handles that ingested records were written to the log.
     ///
-    /// Records that are newer than all published ones are published. All are sent to the recorders without delay.
+    /// Publishes those of them that are new enough for subscribers, and sends all of them to the recorders without
+    /// delay.
     private mutating func ingested(_ seqs: SeqSet, _ context: TrackableContext) -> [Output] {
         let news = self.feed.withRemote { $0.written(seqs, now: context.moment.wall) } ?? []
         var outputs = news.flatMap { self.publishNews($0, context) }

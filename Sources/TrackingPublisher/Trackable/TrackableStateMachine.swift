@@ -70,10 +70,11 @@ struct TrackableStateMachine: Sendable {
     /// The reason why no positions of the trackable are published any more; `nil` while it has not failed.
     var failure: TrackingError? { self.status.failure }
 
-    /// `true` if no record is being written and, unless the trackable failed, no update is in flight or waits.
+    /// `true` if no record is being written to the log, no update is in flight, and no fix waits to be published. If
+    /// the trackable has failed, only the records count.
     var isIdle: Bool { self.backlog.isWritten && (self.failure != nil || self.live.isIdle) }
 
-    /// `true` if no update, batch or record waits for the broker's acknowledgement or for sending.
+    /// `true` if the trackable is idle (see ``isIdle``), and the broker has acknowledged all its records in the log.
     var isSent: Bool { self.isIdle && self.backlog.spool.unsent == 0 }
 
     /// The reason for a failure or rejection of the trackable or its records; `nil` if there is none.
@@ -81,7 +82,8 @@ struct TrackableStateMachine: Sendable {
 
     // MARK: - Connection
 
-    /// Handles a new connection: every known resolution request is expected to arrive again.
+    /// Handles a new connection. From now on, the publisher waits for each known resolution request to arrive again. A
+    /// request that has not arrived after the publisher's lease is dropped.
     mutating func connected(_ context: TrackableContext) {
         self.requests.expectAgain(by: context.now.advanced(by: context.session.lease))
     }

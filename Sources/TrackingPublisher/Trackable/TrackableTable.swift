@@ -9,8 +9,8 @@ struct TrackableTable: Sendable {
         @Boxed var dormant: DormantTrackable?
     }
 
-    /// The parts of the publisher's state that affect every trackable, such as being announced. When one of them
-    /// changes, all trackables are examined.
+    /// The conditions of the publisher that affect every trackable, for example that the publisher is switched on, or
+    /// is announced at the broker. When one of these conditions changes, the publisher examines all trackables.
     struct Conditions: Hashable, Sendable {
         var isOn: Bool
         var isAnnounced: Bool
@@ -108,7 +108,8 @@ struct TrackableTable: Sendable {
         }.sorted { $0.id < $1.id }
     }
 
-    /// Returns the records that a recorder has not acknowledged; `nil` if there are none, or no recorder is needed.
+    /// Returns the number of the records in the log that wait for recorders, the time of their wait, and the recorders.
+    /// Returns `nil` if no recorder is required, or if the log has no records.
     func unrecorded(by recording: SpoolStateMachine.Configuration, at moment: Moment) -> PublisherSnapshot.Unrecorded? {
         guard recording.needsRecorder else { return nil }
         let count = self.recordCount

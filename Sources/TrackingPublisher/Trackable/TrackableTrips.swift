@@ -105,7 +105,8 @@ struct TrackableTrips: Sendable {
 struct Departure: Hashable, Sendable {
     /// The last version of the trip that ended.
     var trip: Trip
-    /// The event that reports the end of the trip; `nil` if the program was started again since.
+    /// The event that reports the end of the trip. It is `nil` after a restart of the program, because the value that
+    /// the log stores contains only the trip.
     var event: TrackingEvent?
     /// `true` after the record of the trip's end was written to the log, or failed to be written.
     var isWritten = false

@@ -7,10 +7,10 @@ package import TrackingCore
 /// When a trackable is erased, these records are removed. The trackable's messages in the outbox, the gateway's message
 /// queue, are removed together with them. Each function runs within a transaction.
 package struct ErasableRecords: Sendable {
-    /// Returns the trackables about which the component has stored records in the gateway's database.
+    /// Returns the trackables about which one component of the gateway has stored records in the gateway's database.
     package let trackables: @Sendable (Database) throws -> Set<TrackableID>
-    /// Removes the component's records of a trackable that are older than the given time. With `nil`, removes all of
-    /// the trackable's records.
+    /// Removes one component's records of a trackable that are older than the given time. With `nil`, removes all of
+    /// this component's records of the trackable.
     package let remove: @Sendable (TrackableID, UnixTime?, Database) throws -> Void
 
     /// Creates the description of one component's records from its two functions.

@@ -253,8 +253,8 @@ package struct Outbox: Sendable {
         }
     }
 
-    /// Returns `true` if no message of the same record is remembered as added to the outbox, or the message has no
-    /// record. The record counts as added from then on.
+    /// Returns `true` if the message has no record, or if no message of the same record is remembered as added to the
+    /// outbox. Remembers the record as added.
     private static func isNew(_ draft: Draft, _ db: Database) throws -> Bool {
         guard let record = draft.record else { return true }
         try db.execute(

@@ -191,7 +191,8 @@ package struct RuleStore: Sendable {
 
     /// Adds a rule, or replaces the rule of the same name.
     ///
-    /// - Parameter condition: Decides, by the stored rule of the same name, if the rule is added.
+    /// - Parameter condition: A closure that receives the stored rule of the same name, or `nil`, and returns `true` to
+    ///   allow the change.
     /// - Throws: `invalidConfiguration` when the rule's fence does not exist, a name or a number is invalid, the rule
     ///   is too large to store, or there are ``maximumCount`` other rules already; `storeFailed`, `storeUnusable`.
     @discardableResult
@@ -297,8 +298,9 @@ package struct RuleStore: Sendable {
 
     /// Writes a fence or a rule to its table.
     ///
-    /// - Parameter anew: Returns the names of the rules whose saved states are removed. These rules are then evaluated
-    ///   as if they were new. `nil` if the condition of the change is not met.
+    /// - Parameter anew: A closure that returns the names of the rules whose saved states are deleted, so that these
+    ///   rules are evaluated as if they were new. It returns `nil` if the condition of the change is not met; then
+    ///   nothing is written.
     private func put(
         _ table: Table, _ name: String, _ json: JSONValue,
         anew: @escaping @Sendable (Database) throws -> [String]?

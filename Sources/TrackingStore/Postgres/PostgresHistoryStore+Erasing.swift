@@ -125,8 +125,8 @@ private struct PostgresErasing {
         ).changes
     }
 
-    /// Enters the records that are to be erased as erased in the coverage of their streams, which has the state of each
-    /// record number. Numbers of refused records are entered as erased too.
+    /// Marks the numbers of the records that will be erased as erased, in the coverage of their streams (the state of
+    /// each record number). Marks the numbers of quarantined records as erased too.
     private func mark(before limit: Double) throws(TrackingError) {
         let number = PostgresValue.int(self.trackable.number)
         let erased = limit == .infinity ? [:] : try self.seqs(before: limit)

@@ -25,13 +25,15 @@ struct PostgresTurn {
     /// The state of the turn that a store finds in the table `turn` during a transaction. The turn is the right to rely
     /// on the cache.
     enum Found {
-        /// This store has the turn, and no other program has written since its last transaction. Its cache is valid.
+        /// This store has the turn, the right to rely on its cache of the tables. No other program has written since
+        /// this store's last transaction, so the cache is valid.
         case alone
         /// This store has just taken the turn (the right to rely on its cache), so no other program writes until the
         /// transaction ends. Others have written before, so the cache is not valid.
         case taken
-        /// Other programs write as well, and this store does not have the turn. Its cache of a trackable is valid while
-        /// the column `changes` in the trackable's row is unchanged.
+        /// Other programs write to the history as well, and this store does not have the turn, the right to rely on its
+        /// cache without a check. Its cache of a trackable is valid while the column `changes` in the trackable's row
+        /// is unchanged.
         case shared
         /// Other programs write as well, and this store does not have the turn, the right to rely on its cache. Another
         /// store may have had the turn since this store wrote last. Nothing in this store's cache is valid.
@@ -47,7 +49,8 @@ struct PostgresTurn {
         The recorder reads its state again and retries
         """)
 
-    /// Gives up the turn, so that the next transaction does not rely on the cache.
+    /// Gives up the turn, this store's right to rely on its cache of the tables. The next transaction then does not
+    /// rely on the cache.
     mutating func giveUp() { self.isHeld = false }
 
     /// Begins a transaction of a store that has the turn, the right to rely on its cache. Sends the query that checks

@@ -164,8 +164,8 @@ private struct Erasing {
         return db.changesCount
     }
 
-    /// Marks the numbers of the records that will be erased. For each stream, the history then knows that these records
-    /// were erased and are not missing.
+    /// Marks the numbers of the records that will be erased, and of all quarantined records, as erased. For each
+    /// stream, the history then knows that these records were erased and are not missing.
     private func mark(before limit: Double, _ db: Database) throws {
         let number = self.trackable.number
         let erased = limit == .infinity ? [:] : try self.seqs(before: limit, db)

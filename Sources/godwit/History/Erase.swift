@@ -78,8 +78,9 @@ struct Erase: AsyncParsableCommand {
         if !remains.isEmpty || !files.isEmpty { throw ExitCode(1) }
     }
 
-    /// Returns the question "Did you mean …?" with similar names of stored trackables, if the history has no record of
-    /// the trackable. Returns `nil` if the history has a record of it, or if no stored trackable has a similar name.
+    /// Returns a warning that the history has no record of the trackable, with the question "Did you mean …?" and
+    /// similar names of stored trackables. Returns `nil` if the history has a record of it, or if no stored trackable
+    /// has a similar name.
     private func doubt(_ store: any HistoryStore) async throws -> String? {
         guard try await isNothingStored(of: self.id, in: store) else { return nil }
         return try await store.nearestNames(to: self.id).question.map { question in

@@ -53,8 +53,9 @@ struct NMEADecoder: Sendable {
         }
     }
 
-    /// Processes one sentence. Returns the fix of the epoch that the sentence ends, if there is one: usually that of
-    /// the previous time of day.
+    /// Processes one sentence, and returns the fix that it completes, if there is one. A sentence with another time of
+    /// day ends the present epoch (a burst of sentences with one time of day), and completes the fix of that epoch. The
+    /// fix of a live receiver is already complete with the kind of sentence that ended the last two epochs.
     mutating func receive(_ sentence: NMEASentence, clock: UnixTime) -> [SourceEvent] {
         guard let kind = sentence.kind else { return [] }
         var events: [SourceEvent] = []

@@ -10,8 +10,8 @@ public struct GPSDSource: LocationSource {
     /// The default port of gpsd.
     public static let defaultPort: UInt16 = 2947
 
-    /// The properties of the source that are known before it runs: its name, kind and class of accuracy, and whether
-    /// it ends by itself and whether it is live.
+    /// The properties of the source that are known before it runs: its name, its kind, its class of accuracy, whether
+    /// it ends by itself, and whether it is a live receiver that measures the current position.
     public let facts: SourceFacts
     private let host: String
     private let port: UInt16

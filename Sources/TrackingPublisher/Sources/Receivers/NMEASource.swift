@@ -21,8 +21,8 @@ public struct NMEASource: LocationSource {
     /// The silence on the line after which a burst of sentences counts as complete.
     private static let pause: Duration = .milliseconds(250)
 
-    /// The properties of the source that are known before it runs: its name, kind and class of accuracy, and whether
-    /// it ends by itself and whether it is live.
+    /// The properties of the source that are known before it runs: its name, its kind, its class of accuracy, whether
+    /// it ends by itself, and whether it is a live receiver that measures the current position.
     public let facts: SourceFacts
     private let line: Line
     private let asksForCycle: Bool

@@ -17,8 +17,8 @@ public struct RecordingSource: LocationSource {
         case nmea
     }
 
-    /// The properties of the source that are known before it runs: its name, kind and class of accuracy, and whether
-    /// it ends by itself and whether it is live.
+    /// The properties of the source that are known before it runs: its name, its kind, its class of accuracy, whether
+    /// it ends by itself, and whether it is a live receiver that measures the current position.
     public let facts: SourceFacts
     private let format: Format
     /// The path of the recording's file; `nil` when the source reads standard input.

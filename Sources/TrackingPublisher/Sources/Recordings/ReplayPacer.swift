@@ -33,9 +33,11 @@ public struct ReplayPacer: Sendable {
         return due > now ? due : nil
     }
 
-    /// Returns `true` when the fix with this time is to be delivered. At the pace `max`, every fix is delivered. At
-    /// other paces, the desired interval decides, with the tolerance of the update filter (a tenth, at most 100 ms). A
-    /// recording with one fix a second and some jitter is then not halved. A fix that is older than the last delivered
+    /// Returns `true` when the fix with this time is to be delivered.
+    ///
+    /// At the pace `max`, every fix is delivered. At other paces, a fix is delivered if the desired interval, reduced
+    /// by a tolerance (a tenth, at most 100 ms), has passed since the last delivered fix. Without the tolerance, a
+    /// recording with about one fix a second would lose every second fix. A fix that is older than the last delivered
     /// one is always delivered.
     mutating func isWanted(_ fix: UnixTime, under resolution: Resolution?) -> Bool {
         if self.pace == .maximum { return true }

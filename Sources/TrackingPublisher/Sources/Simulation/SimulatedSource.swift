@@ -38,8 +38,8 @@ public struct SimulatedSource: LocationSource {
     /// The moment at which the courier starts the drive. It is common to all simulations of the process.
     private static let departure = DeviceClock.now
 
-    /// The properties of the source that are known before it runs: its name, kind and class of accuracy, and whether
-    /// it ends by itself and whether it is live.
+    /// The properties of the source that are known before it runs: its name, its kind, its class of accuracy, whether
+    /// it ends by itself, and whether it is a live receiver that measures the current position.
     public let facts: SourceFacts
     private let configuration: Configuration
     private let wanted = ResolutionBox()
