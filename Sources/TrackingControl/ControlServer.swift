@@ -107,7 +107,7 @@ public struct ControlServer: Sendable {
             door = try Door(self.path)
             time = nil
             self.logger.warning(
-                "Control socket was created again, because its file had been removed",
+                "Control socket was created again, because its file had been removed: the agent receives commands on it again",
                 metadata: ["path": "\(self.path)"])
         } catch {
             time = now.advanced(by: self.pause * 30)
@@ -164,7 +164,7 @@ public struct ControlServer: Sendable {
             }
         } catch {
             self.logger.debug(
-                "Connection of a command-line program to the agent's control socket ended with an error",
+                "Connection of a command-line program to the agent's control socket ended with an error: the program may not have received its answer",
                 metadata: ["reason": "\(error)"])
         }
     }

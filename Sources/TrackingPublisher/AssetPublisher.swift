@@ -306,12 +306,12 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             self.streams.commands.deliver(command)
         case .commandsRefused(let id, let error):
             self.logger.warning(
-                "Broker rejected the subscription to a trackable's commands: the publisher receives none of them",
+                "Broker rejected the subscription to a trackable's commands: the publisher receives none of them, and subscribes again later",
                 metadata: ["trackable": "\(id)", "reason": "\(error)"])
         case .logFailed(let id, let error):
             guard let suppressed = self.mayWarn(of: error) else { return }
             self.logger.error(
-                "Records could not be written to the device's log: recorders never receive them, but their positions may still be published live",
+                "Records could not be written to the device's log: they are not sent to recorders in batches, but the positions among them may still be published live",
                 metadata: ["trackable": "\(id)", "reason": "\(error)", "suppressed": "\(suppressed)"])
         case .numbersReused(let id, let stream):
             self.logger.warning(
@@ -335,7 +335,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             self.refused.add(1, ordering: .relaxed)
             guard let suppressed = self.mayWarn(of: error) else { return }
             self.logger.warning(
-                "Invalid fix rejected: the publisher neither publishes nor records it",
+                "Invalid fix rejected: the position source delivered it with an impossible time, and the publisher neither publishes nor records it",
                 metadata: ["reason": "\(error)", "suppressed": "\(suppressed)"])
         case .extraLeftOut(let error):
             guard let suppressed = self.mayWarn(of: error) else { return }
@@ -353,7 +353,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         case .givenUp(let id, let error):
             self.shared.withLock { $0.gaveUp(id, error) }
             self.logger.error(
-                "Publisher stopped before all positions of a trackable were sent, because the broker rejected them",
+                "Publisher stopped before all positions of a trackable were sent, because the broker rejected them: records in a log on the disk are sent after the next start",
                 metadata: ["trackable": "\(id)", "reason": "\(error)"])
         }
     }

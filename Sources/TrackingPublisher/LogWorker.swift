@@ -246,7 +246,7 @@ struct LogWorker: Sendable {
         case .action(let id, let action):
             guard let error = await self.perform(action, of: id, post) else { return }
             self.logger.warning(
-                "Publisher could not read or change records in the device's log",
+                "Publisher could not read or change records in the device's log: records are sent later than planned",
                 metadata: ["trackable": "\(id)", "reason": "\(error)"])
             if error.code == .spoolDamaged { await self.reopen(&machine, post) }
         }
@@ -297,7 +297,7 @@ struct LogWorker: Sendable {
             }
         } catch {
             self.logger.warning(
-                "Oldest records could not be removed from the device's log: the log exceeds --keep-points, --keep-bytes or --keep-days",
+                "Oldest records could not be removed from the device's log: the log exceeds --keep-points, --keep-bytes or --keep-days until a later removal succeeds",
                 metadata: ["reason": "\(error)"])
             if error.code == .spoolDamaged { await self.reopen(&machine, post) }
         }
@@ -319,7 +319,7 @@ struct LogWorker: Sendable {
         } catch {
             if machine.didFailToReopen(error, now: .now) {
                 self.logger.error(
-                    "Device's log could not be reopened after damage: new records wait in memory for at most a minute, and then never reach a recorder",
+                    "Device's log could not be reopened after damage: the publisher tries again, and new records wait in memory for at most a minute; after that they are lost for recorders",
                     metadata: ["reason": "\(error)"])
             }
             return false

@@ -71,7 +71,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
     public func run() async throws {
         // The recorder cannot check the limit itself, because brokers do not report the length of their queues.
         self.logger.info(
-            "Broker keeps messages for this recorder while it is away, up to the broker's setting max_queued_messages",
+            "Recorder starts: while it is not connected, the broker keeps for it at most as many messages as the broker's setting max_queued_messages permits",
             metadata: ["setting": "max_queued_messages", "details": "docs/reference/recording.md"])
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
@@ -199,11 +199,13 @@ public final class Recorder<Transport: MessageTransport>: Service {
         let emptied = try await self.emptied(before: limit, of: ids, except: exceptions)
         let count = try await self.store.removeExpired(before: limit, of: ids, except: exceptions)
         if count > 0 {
-            self.logger.info("Expired records were removed from the history", metadata: ["records": "\(count)"])
+            self.logger.info(
+                "Expired records were removed from the history: they were older than --keep permits",
+                metadata: ["records": "\(count)"])
         }
         if !emptied.isEmpty {
             self.logger.warning(
-                "All positions of some trackables expired and were removed from the history",
+                "All positions of some trackables expired and were removed from the history: they were older than --keep permits",
                 metadata: [
                     "count": "\(emptied.count)",
                     "trackables": "\(emptied.prefix(10).map(\.rawValue).joined(separator: " "))",
@@ -256,7 +258,9 @@ public final class Recorder<Transport: MessageTransport>: Service {
     private func log(_ event: RecorderEvent) {
         switch event {
         case .connected(let isPresent):
-            self.logger.info("Recorder is storing messages", metadata: ["session kept": "\(isPresent)"])
+            self.logger.info(
+                "Recorder is storing messages: it is connected to the broker and receives them",
+                metadata: ["session kept": "\(isPresent)"])
         case .possibleGap:
             self.logger.warning(
                 "Broker kept no session for this recorder: messages published while the recorder was not connected may be missing from the history; devices with --acknowledge-by send them again"
@@ -272,7 +276,10 @@ public final class Recorder<Transport: MessageTransport>: Service {
             self.logger.error(
                 "Broker rejected an acknowledgement of the recorder: devices keep their records and send them again",
                 metadata: ["trackable": "\(id)", "reason": "\(error)"])
-        case .shareDelivered: self.logger.info("Broker delivers the shared subscription of the recorder's group")
+        case .shareDelivered:
+            self.logger.info(
+                "Broker delivers the messages of the shared subscription of the recorder's group, as a test by the recorder showed"
+            )
         case .shareUndelivered(let isAlone):
             self.logger.error(
                 """
@@ -284,7 +291,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
                 """)
         case .cleared(let count):
             self.logger.info(
-                "Recorder cleared the retained messages of clients that are gone",
+                "Recorder cleared the retained messages of clients that have been gone for 7 days",
                 metadata: ["messages": "\(count)"])
         case .clearingRefused(let error):
             self.logger.error(

@@ -360,13 +360,13 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         case .badMessage(let topic, let error):
             self.bad.skipped(topic, error, now: self.clock.moment.now)
         case .refused(let id, let error):
-            let what = id.map { "\($0)" } ?? "everything"
+            let what = id.map { "\($0)" } ?? "all trackables"
             self.logger.warning(
                 "Broker rejected the subscription to a trackable: the subscriber receives nothing of it and tries again",
                 metadata: ["trackable": "\(what)", "reason": "\(error)"])
         case .publishRefused(let topic, let error):
             self.logger.warning(
-                "Broker rejected the subscriber's presence or resolution request: this user may not publish on the topic, and perhaps may not read the trackable",
+                "Broker rejected the subscriber's presence or resolution request: publishers ignore the request or do not count the subscriber, but positions still arrive if this user may read them",
                 metadata: ["topic": "\(topic)", "reason": "\(error)"])
         case .locationCleared, .positionsKept, .raw, .trip, .tripRecorded, .event, .silent, .connection:
             break

@@ -98,7 +98,7 @@ struct ControlService: Sendable {
         } catch {
             guard self.socket == nil else { throw error }
             self.logger.warning(
-                "Control socket cannot be opened: godwit-agent status and other commands do not work",
+                "Control socket cannot be opened: the agent publishes, but godwit-agent status and the other commands cannot reach it",
                 metadata: ["reason": "\(error)"])
             self.notifier?.ready()
             listening()

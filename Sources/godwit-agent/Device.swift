@@ -108,7 +108,7 @@ struct Device: Sendable {
             last[change.trackable] = change.state
             if let reason = change.reason {
                 self.logger.warning(
-                    "Publishing state of a trackable changed because of a problem",
+                    "Publishing state of a trackable changed because of a problem that the reason names",
                     metadata: [
                         "trackable": "\(change.trackable)", "state": "\(change.state.rawValue)", "reason": "\(reason)",
                     ])

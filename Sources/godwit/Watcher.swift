@@ -75,7 +75,7 @@ struct Watcher: Sendable {
         let lost = subscriber.lostEvents
         if lost > 0 {
             self.logger.warning(
-                "Received events were not printed, because the reader of standard output is too slow",
+                "Received events were not printed, because the reader of standard output is too slow: the oldest events were dropped",
                 metadata: ["events lost": "\(lost)"])
         }
         if let error = ending.error { throw error }

@@ -72,7 +72,7 @@ import Testing
         #expect(HTTPAnswer(try await waiting.read(within: .seconds(60))).status == 200)
         let result = try await program.end()
         #expect(
-            result.code == 0 && result.errors.contains("Gateway closed a new connection at once"),
+            result.code == 0 && result.errors.contains("HTTP server closed a new connection at once"),
             "\(result.code) \(result.errors)")
     }
 

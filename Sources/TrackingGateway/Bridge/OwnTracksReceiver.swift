@@ -131,7 +131,7 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
         let refused = batch.refused
         guard !refused.isEmpty else { return }
         self.logger.debug(
-            "OwnTracks bridge puts invalid messages, or invalid parts of messages, into its quarantine and publishes the rest",
+            "OwnTracks bridge puts invalid messages of a phone, or the invalid parts of a message, into its quarantine and publishes the rest",
             metadata: ["trackable": "\(id)", "count": "\(refused.count)"])
         let now = self.clock.moment.wall
         await self.untilDone(id) { () throws(TrackingError) in

@@ -51,7 +51,7 @@ struct ConnectionLimits {
         }
         do { try await future.get() } catch {
             logger.debug(
-                "Limit of HTTP connections from one client address could not be set, because the gateway stopped listening",
+                "Limit of HTTP connections from one client address could not be set, because the HTTP server had already stopped",
                 metadata: ["reason": "\(error)"])
         }
     }

@@ -87,7 +87,7 @@ public final class Intake: Service {
             // next start.
             guard Task.isShuttingDownGracefully || Task.isCancelled else { throw error }
             self.logger.warning(
-                "Publishing of ingested records ended with an error while the gateway stopped; the gateway publishes the records that are still in its log after its next start",
+                "Publishing of ingested records ended with an error while the program stopped: records that are not published yet stay in its log, and the program publishes them after its next start",
                 metadata: ["reason": "\(error)"])
         }
     }

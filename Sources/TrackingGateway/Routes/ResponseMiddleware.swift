@@ -102,7 +102,7 @@ package struct ResponseMiddleware: RouterMiddleware {
         let now = self.warnings.clock.moment.now
         guard case .say(let suppressed) = self.warnings.limit.withLock({ $0.happened(route, now: now) }) else { return }
         context.logger.warning(
-            "Gateway could not answer an HTTP request because of an error",
+            "Gateway could not answer an HTTP request because of an error: the client received an error status of 500 or higher",
             metadata: ["route": "\(route)", "reason": "\(error)", "suppressed": "\(suppressed)"])
     }
 

@@ -36,7 +36,9 @@ extension MQTTConnection {
         if let retry = disconnection.retry { metadata["retry"] = "\(retry)" }
         if let lasted = disconnection.lasted { metadata["lasted"] = "\(lasted)" }
         guard let reason = disconnection.reason else {
-            return logger.debug("Connection to the broker closed in order, as requested", metadata: metadata)
+            return logger.debug(
+                "Client closed its connection to the broker in order, because its program had requested it",
+                metadata: metadata)
         }
         metadata["reason"] = "\(reason.message)"
         metadata["code"] = "\(reason.code)"

@@ -83,7 +83,7 @@ package struct SourceReader<Transport: MessageTransport>: Sendable {
                 let verdict = warnings.withLock { $0.happened(0, now: DeviceClock.now) }
                 guard case .say(let suppressed) = verdict else { return }
                 self.logger.warning(
-                    "Invalid input line from a position source ignored",
+                    "Invalid input line from a position source ignored, in whole or in part",
                     metadata: ["reason": "\(reason)", "suppressed": "\(suppressed)"])
             case .notice(let notice): await self.received(notice)
             }
@@ -101,14 +101,16 @@ package struct SourceReader<Transport: MessageTransport>: Sendable {
     private func received(_ notice: SourceNotice) async {
         switch notice {
         case .selected(let source):
-            self.logger.info("Position source selected: its fixes are used", metadata: ["source": "\(source)"])
+            self.logger.info(
+                "Position source selected: the publisher uses the fixes of this source",
+                metadata: ["source": "\(source)"])
         case .lost(let source, let reason):
             self.logger.warning(
-                "Position source lost: the source delivers no fixes until it works again",
+                "Position source lost: the source delivers no fixes, and the program tries it again until it works",
                 metadata: ["source": "\(source)", "reason": "\(reason)"])
             await self.publish(.sourceLost, ["source": .text(source), "reason": .text(reason.message)])
         case .found(let source):
-            self.logger.info("Position source works again", metadata: ["source": "\(source)"])
+            self.logger.info("Position source works again: it delivers fixes", metadata: ["source": "\(source)"])
         case .dateCorrected(let source, let rollovers):
             await self.publishClockJump(of: source, rollovers, isCorrected: true)
         case .dateSuspect(let source, let rollovers):

@@ -32,7 +32,7 @@ struct RuleEventPublisher: Sendable {
                 backoff = Self.minimumBackoff
             } catch {
                 self.logger.info(
-                    "Event that a rule produced could not be published, or not be marked as published; the gateway tries again",
+                    "Event of a rule could not be published, or could not be marked as published; the gateway tries again, and may publish the event twice",
                     metadata: ["reason": "\(error.message)"])
                 try? await Task.sleep(for: backoff)
                 backoff = min(backoff * 2, Self.maximumBackoff)

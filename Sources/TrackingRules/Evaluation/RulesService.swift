@@ -307,7 +307,7 @@ package final class RulesService: Service {
 
     private func compare(_ retained: Set<TrackableID>, removingErased: Bool) async {
         await self.trying(
-            "Gateway could not find out which trackables were cleared while it was not connected; it tries again",
+            "Gateway could not find out which trackables were cleared while it was not connected, from its database and the history; it tries again",
             orElse: .comparisonFailed
         ) { () throws(TrackingError) in
             if removingErased { try await self.removeErased() }
@@ -366,7 +366,7 @@ package final class RulesService: Service {
         guard count > 0 else { return }
         self.effects.dropped(count)
         self.logger.warning(
-            "Undelivered webhook messages were removed: the outbox exceeded its limit of age, count or size",
+            "Undelivered webhook messages were removed and are never delivered: the outbox exceeded its limit of age, count or size",
             metadata: ["count": "\(count)"])
     }
 }

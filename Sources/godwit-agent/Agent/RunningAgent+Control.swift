@@ -25,8 +25,8 @@ extension RunningAgent: AgentControl {
         try await self.adopt(try self.planned { try $0.switched(isOn: isOn) })
         self.logger.info(
             isOn
-                ? "Agent switched on: it publishes again"
-                : "Agent switched off: it publishes nothing until it is switched on")
+                ? "Agent switched on: it records positions and publishes again"
+                : "Agent switched off: it records no positions and publishes nothing until it is switched on")
     }
 
     func report() async throws(CommandFailure) {

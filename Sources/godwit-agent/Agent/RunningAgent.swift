@@ -55,7 +55,7 @@ actor RunningAgent: Service {
         self.plan = fitted.plan
         for misfit in fitted.misfits {
             self.logger.error(
-                "Setting that was changed in an earlier run is ignored: it conflicts with the options given now",
+                "Setting that was changed in an earlier run is ignored: it conflicts with the options of this start",
                 metadata: ["change": "\(misfit.change)", "reason": "\(misfit.reason)"])
         }
         self.power = Power(isOn: self.plan.settings.isOn)
@@ -139,7 +139,7 @@ actor RunningAgent: Service {
                 // During a renewal, the end of the old connection is expected, even if the broker refused the old user.
                 guard self.isRenewing else { throw error }
                 self.logger.info(
-                    "Old connection to the broker ended with an error while the agent replaces it by a new one",
+                    "Old connection to the broker ended with an error; the agent replaces it by a new one, because its broker or user was changed",
                     metadata: ["reason": "\(error)"])
             }
             guard self.isRenewing, !Task.isShuttingDownGracefully, !Task.isCancelled else { return }

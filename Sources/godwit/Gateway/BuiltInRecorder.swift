@@ -43,7 +43,8 @@ struct BuiltInRecorder: Service {
         while !Task.isShuttingDownGracefully, !Task.isCancelled {
             if self.isRecordedByAnother {
                 self.logger.info(
-                    "Built-in recorder of the gateway is off, because another recorder stores into the same history")
+                    "Built-in recorder of the gateway is off, because another recorder stores into the same history; it stores again when that recorder ends"
+                )
                 await self.endSession()
                 await self.wait(untilHeld: false)
             } else {

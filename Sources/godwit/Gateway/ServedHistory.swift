@@ -50,7 +50,7 @@ extension Serve {
         }
         if isRecordedHere {
             Logger(label: "godwit.gateway").warning(
-                "History file is not writable: the gateway serves it and does not record into it",
+                "History file is not writable: the gateway reads from it, but records nothing into it",
                 metadata: ["path": "\(path)"]
             )
         }
