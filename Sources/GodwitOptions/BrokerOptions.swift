@@ -142,7 +142,7 @@ extension BrokerOptions {
             guard Set(named).count < 2 else {
                 throw TrackingError(
                     .invalidConfiguration,
-                    "--broker: the addresses name different users or passwords. Several addresses lead to one broker: give all of them the same user"
+                    "--broker: the addresses name different users or passwords. Several addresses lead to one broker: give all of them the same user and password"
                 )
             }
             if named.isEmpty, self.password?.isEmpty == false { throw Self.passwordWithoutUser }

@@ -17,7 +17,7 @@ extension Terminal {
         }
         try Output.print("\(question) [y/N] ")
         guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
-            Program.complain("not confirmed, so nothing was changed")
+            Program.complain("the question was not answered with yes, so nothing was changed")
             throw ExitCode(1)
         }
     }

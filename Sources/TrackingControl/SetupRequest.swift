@@ -34,7 +34,8 @@ public struct SetupRequest: Hashable, Sendable, CustomStringConvertible, CustomR
             guard isPlain, (1...1024).contains(text.utf8.count) else {
                 throw TrackingError(
                     .invalidConfiguration,
-                    "the \(name) in the set-up link must have 1 to 1024 bytes without control characters")
+                    "the \(name) in the set-up link must have 1 to 1024 bytes without control characters. Ask for a new link"
+                )
             }
         }
         self.broker = broker

@@ -46,7 +46,10 @@ extension AssetPublisher {
         let deadline = self.clock.moment.now.advanced(by: limit)
         let answer = await self.request { .ingest(drafts, of: id, by: deadline, request: $0) }
         guard case .taken(let names) = try answer.get() else {
-            throw TrackingError(.stopped, "cannot ingest records: the publisher ended before it answered")
+            throw TrackingError(
+                .stopped,
+                "cannot ingest records: the publisher ended before it answered. Send the records again to a new publisher."
+            )
         }
         return names
     }

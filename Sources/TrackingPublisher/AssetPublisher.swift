@@ -115,7 +115,9 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     ) async throws(TrackingError) -> Trip {
         guard case .trip(let trip) = try await self.request(event).get() else {
             throw TrackingError(
-                .stopped, "cannot change the trip of the trackable: the publisher ended before it answered")
+                .stopped,
+                "cannot change the trip of the trackable: the publisher ended before it answered. Make a new publisher."
+            )
         }
         return trip
     }

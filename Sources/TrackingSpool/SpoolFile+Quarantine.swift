@@ -24,7 +24,7 @@ extension SpoolFile {
         query.reset()
         // The record is in the quarantine now, so its row is deleted at once instead of later.
         guard try self.delete(own, of: stream, db) else {
-            throw SpoolDamage(reason: "the index of its records leads to other records")
+            throw SpoolDamage(reason: "the index of its records points to the wrong records")
         }
     }
 

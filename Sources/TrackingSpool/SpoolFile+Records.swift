@@ -10,7 +10,8 @@ extension SpoolFile {
         for entry in entries where self.book[entry.stream]?.stored.contains(entry.record.seq) == true {
             throw TrackingError(
                 .spoolFailed,
-                "cannot append record \(entry.record.seq) of stream \(entry.stream) to the log: the log already has it")
+                "cannot append record \(entry.record.seq) of stream \(entry.stream) to the log: the log already has this record. Append it with the stream's next number"
+            )
         }
         let statement = try DirectStatement("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", in: db)
         var rest = entries[...]

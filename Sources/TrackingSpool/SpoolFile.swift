@@ -224,7 +224,7 @@ extension SpoolFile {
             db,
             sql: "SELECT coalesce(max(place), 0) FROM record UNION ALL SELECT coalesce(max(place), 0) FROM quarantine")
         guard let last = places.max(), (0..<Int64.max).contains(last) else {
-            throw SpoolDamage(reason: "the places of its records are out of range")
+            throw SpoolDamage(reason: "the positions of its records in the file are out of range")
         }
         self.book.nextPlace = last + 1
     }
@@ -263,7 +263,7 @@ extension SpoolFile {
                 tally = StreamTally(stream)
             }
             guard tally?.add(rows.integer(1), size: rows.integer(2)) == true else {
-                throw SpoolDamage(reason: "the numbers of its records are out of order or of range")
+                throw SpoolDamage(reason: "the numbers of its records are out of order or out of range")
             }
         }
         if let tally { self.book.take(tally) }

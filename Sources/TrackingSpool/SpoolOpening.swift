@@ -55,7 +55,7 @@ struct SpoolOpening {
         _ = try file.loadState()
         // A page of the index may be intact but older than the rest of the file.
         if let closing, closing.digest != file.book.digest {
-            throw SpoolDamage(reason: "its index does not list the records that it was closed with")
+            throw SpoolDamage(reason: "its index does not list the records that the log had when it was last closed")
         }
         return file
     }

@@ -67,10 +67,13 @@ struct Watch: AsyncParsableCommand {
     func validate() throws {
         _ = try self.start(now: TimeText.now)
         if self.ids.isEmpty != self.all {
-            throw ValidationError("give the ids of the trackables to watch, or --all for every trackable")
+            throw ValidationError(
+                "no trackable to watch is given. Give the ids of trackables, or --all for every trackable")
         }
         if self.silent, self.resolution != nil {
-            throw ValidationError("--silent asks for no resolution. Leave --resolution or --silent out")
+            throw ValidationError(
+                "--silent and --resolution exclude each other, because a silent watcher requests no resolution. Leave one of them out"
+            )
         }
         if let count = self.count, count < 1 { throw ValidationError("--count must be 1 or more, not \(count)") }
         if let timeout = self.timeout, !(timeout > 0 && timeout < 1e9) {

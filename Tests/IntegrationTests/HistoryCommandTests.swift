@@ -114,7 +114,7 @@ import TrackingStore
             #expect(result.code == 1 && result.output.isEmpty, "\(command)")
             #expect(
                 result.errors
-                    == "Error: nothing is stored of nobody in the history. godwit trackables lists the stored trackables\n"
+                    == "Error: the history has no record of nobody. List the stored trackables with godwit trackables\n"
             )
         }
         let last = try await shelf.run(["last", "van", "nobody"])

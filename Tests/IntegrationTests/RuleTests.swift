@@ -260,7 +260,7 @@ import Testing
             #expect(token.code == 64 && token.errors.contains("without control characters"))
         }
         let noJSON = try await self.run(["fence", "add", "x", "--geojson", "/dev/null"])
-        #expect(noJSON.code == 66 && noJSON.errors.contains("from '/dev/null': the file is not JSON"))
+        #expect(noJSON.code == 66 && noJSON.errors.contains("from '/dev/null': the text is not JSON"))
         #expect(try await self.run(["fence", "remove", "none"]).code == 1)
         let hook = try await self.run([
             "serve", "--listen", "127.0.0.1:0", "--no-store", "--webhook", "https://example.org",

@@ -29,7 +29,7 @@ public struct RecordingBatch: Hashable, Sendable {
             guard !message.topic.hasPrefix(root.path + "/_clients/") else { return }
             // The entry is erased together with that trackable.
             let meant = root.trackable(meantBy: message.topic)
-            return self.refuse(message, of: meant, at: receivedAt, "the topic is not one of the protocol")
+            return self.refuse(message, of: meant, at: receivedAt, "the topic is not a topic of the protocol")
         }
         var recording = Recording(of: trackable, at: receivedAt)
         do throws(TrackingError) {

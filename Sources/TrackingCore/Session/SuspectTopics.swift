@@ -54,7 +54,7 @@ public struct SuspectTopics: Sendable {
                 .notAuthorized,
                 """
                 cannot use '\(name)' for \(wait) s: the broker closed the connection \(Self.patience) times in a row \
-                after this topic or filter. Grant the right to it at the broker
+                after the client had used this topic or filter. Grant the right to it at the broker
                 """))
     }
 

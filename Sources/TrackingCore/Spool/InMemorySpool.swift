@@ -60,7 +60,8 @@ public final class InMemorySpool: SpoolStorage {
                 if self.streams[place].records[entry.record.seq] != nil {
                     failure = TrackingError(
                         .spoolFailed,
-                        "cannot append record \(entry.record.seq) to the log: its stream already has that record")
+                        "cannot append record \(entry.record.seq) to the log: its stream already has that record. Append it with the stream's next number"
+                    )
                 }
                 self.streams[place].last = max(self.streams[place].last, entry.record.seq)
             }

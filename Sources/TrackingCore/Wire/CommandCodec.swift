@@ -6,10 +6,14 @@ public enum CommandCodec {
     ///   is out of range; ``TrackingError/Code/payloadTooLarge`` above 16 KiB.
     public static func encode(_ command: Command) throws(TrackingError) -> [UInt8] {
         guard Self.isName(command.id), Self.isName(command.name.rawValue) else {
-            throw TrackingError(.invalidPayload, "the command's id and command must be strings of 1 to 64 bytes")
+            throw TrackingError(
+                .invalidPayload,
+                "cannot encode the command: its members id and command must be strings of 1 to 64 bytes")
         }
         guard NumberRule.time.allows(command.time.seconds), NumberRule.time.allows(command.deadline.seconds) else {
-            throw TrackingError(.invalidPayload, "the command's time and expires must be \(NumberRule.time.words)")
+            throw TrackingError(
+                .invalidPayload,
+                "cannot encode the command: its members time and expires must be \(NumberRule.time.words)")
         }
         var writer = JSONWriter(capacity: 256)
         writer.raw("{")
@@ -77,7 +81,8 @@ public enum CommandCodec {
 
     private static func check(_ count: Int, _ most: Int, _ what: String) throws(TrackingError) {
         guard count <= most else {
-            throw TrackingError(.payloadTooLarge, "\(what) has at most \(most) bytes; this one has \(count)")
+            throw TrackingError(
+                .payloadTooLarge, "\(what) may have at most \(most) bytes; this one has \(count) bytes. Shorten it")
         }
     }
 }

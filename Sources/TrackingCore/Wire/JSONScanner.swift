@@ -48,14 +48,15 @@ struct JSONScanner {
         guard payload.count <= WireLimits.maximumPayloadBytes else {
             throw TrackingError(
                 .payloadTooLarge,
-                "a payload has at most \(WireLimits.maximumPayloadBytes) bytes; this one has \(payload.count)")
+                "a payload may have at most \(WireLimits.maximumPayloadBytes) bytes; this one has \(payload.count) bytes"
+            )
         }
         if let first = payload.first, first <= 0x08 {
             throw TrackingError(
                 .invalidPayload,
                 "cannot read the payload: it has a binary format of a later protocol version. Update this program")
         }
-        guard payload.isUTF8 else { throw TrackingError(.invalidPayload, "not JSON: the payload is not UTF-8") }
+        guard payload.isUTF8 else { throw TrackingError(.invalidPayload, "the text is not JSON: it is not UTF-8") }
         var scanner = JSONScanner(payload)
         if scanner.byte == 0xEF, payload.starts(with: [0xEF, 0xBB, 0xBF]) { scanner.position += 3 }
         do {
@@ -205,7 +206,7 @@ struct JSONScanner {
     /// Returns the error for bytes that are not valid JSON at the current position. `expected` names the correct text
     /// for the error message.
     mutating func syntaxError(_ expected: StaticString) -> Refusal {
-        self.refuse("not JSON: expected \(expected) at byte \(self.offset)")
+        self.refuse("the text is not JSON: expected \(expected) at byte \(self.offset)")
     }
 
     /// Returns the error for a wrong value of the member ``key``. For the error message, `expected` describes a correct

@@ -133,7 +133,7 @@ extension MessageCodec {
     /// - Throws: ``TrackingError/Code/payloadTooLarge`` that names the part, its size and the limit.
     static func checkSize(_ count: Int, _ most: Int, _ part: String) throws(TrackingError) {
         guard count > most else { return }
-        throw TrackingError(.payloadTooLarge, "\(part) has at most \(most) bytes; this one has \(count)")
+        throw TrackingError(.payloadTooLarge, "\(part) may have at most \(most) bytes; this one has \(count) bytes")
     }
 }
 

@@ -24,7 +24,7 @@ struct PhoneCommand: Hashable, Sendable {
         case .report:
             self.ownTracks = .success(.object(["_type": .text("cmd"), "action": .text("reportLocation")]))
             self.overland = .failure(
-                CommandFailure(.unknownCommand, "the app Overland supports no request for a position"))
+                CommandFailure(.unknownCommand, "the app Overland does not support the command REPORT"))
         case .configure:
             self.ownTracks = Result { () throws(CommandFailure) in try OwnTracksSettings.message(arguments) }
             self.overland = Result { () throws(CommandFailure) in try OverlandSettings.set(arguments) }

@@ -103,7 +103,7 @@ package struct AdminRoutes: Sendable {
             do throws(TrackingError) {
                 return try JSONValue(json: body.readableBytesView)
             } catch {
-                throw TrackingError(error.code, "the body must be JSON: \(error.message)")
+                throw TrackingError(error.code, "cannot read the body of the request: \(error.message)")
             }
         }
     }

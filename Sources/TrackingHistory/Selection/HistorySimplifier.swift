@@ -59,7 +59,8 @@ public struct HistorySimplifier: Sendable {
         guard (2...Self.maximumLimit).contains(maximumPoints) else {
             throw TrackingError(
                 .invalidConfiguration,
-                "the most points of a simplified history must be 2 to \(Self.maximumLimit), not \(maximumPoints)")
+                "the maximum number of points of a simplified history must be 2 to \(Self.maximumLimit), not \(maximumPoints)"
+            )
         }
         self.maximumPoints = maximumPoints
         self.heap = IndexedHeap(capacity: maximumPoints + 1)

@@ -61,7 +61,8 @@ extension MQTTConnection {
         guard message.payload.count <= WireLimits.maximumPayloadBytes else {
             let error = TrackingError(
                 .payloadTooLarge,
-                "a payload has at most \(WireLimits.maximumPayloadBytes) bytes; this one has \(message.payload.count)")
+                "cannot publish the message: a payload may have at most \(WireLimits.maximumPayloadBytes) bytes; this one has \(message.payload.count) bytes"
+            )
             self.sink.batch.append(.published(token, refusal: error))
             return true
         }

@@ -31,7 +31,8 @@ enum NameResolver {
                 .failure(
                     TrackingError(
                         .brokerUnreachable,
-                        "cannot look up the host '\(endpoint.host)': the system has no thread left")))
+                        "cannot look up the host '\(endpoint.host)': the system cannot start another thread. End other programs, or raise the limit of threads"
+                    )))
         }
     }
 

@@ -46,12 +46,14 @@ public enum BatterySpecification: Hashable, Sendable {
         case _ where text.hasPrefix("fixed:"):
             guard let percent = BatteryPercent.parse(text.dropFirst(6).utf8) else {
                 throw TrackingError(
-                    .invalidConfiguration, "battery '\(text)': a percentage from 0 to 100 must follow after fixed:")
+                    .invalidConfiguration,
+                    "cannot use the battery '\(text)': a percentage from 0 to 100 must follow after fixed:")
             }
             return .fixed(percent)
         default:
             throw TrackingError(
-                .invalidConfiguration, "battery '\(text)': must be auto, none, file:PATH or fixed:PERCENT")
+                .invalidConfiguration,
+                "cannot use the battery '\(text)': it must be auto, none, file:PATH or fixed:PERCENT")
         }
     }
 

@@ -15,7 +15,9 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
     init(_ address: String) throws(TrackingError) {
         try Self.check(address)
         guard let pointer = Self.withOptions(address, { PQconnectdbParams($0, $1, 1) }) else {
-            throw TrackingError(.storeFailed, "cannot connect to PostgreSQL: this program has no memory left")
+            throw TrackingError(
+                .storeFailed,
+                "cannot connect to PostgreSQL: this program has no memory left. Free memory, and try again")
         }
         self.pointer = pointer
         guard PQstatus(pointer) == CONNECTION_OK else { throw self.refusal() }

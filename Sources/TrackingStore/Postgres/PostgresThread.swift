@@ -59,14 +59,18 @@ final class PostgresThread: Sendable {
             group.addTask {
                 try? await Task.sleep(for: patience)
                 return .failure(
-                    TrackingError(.storeFailed, "cannot use the history: PostgreSQL gave no answer within \(patience)"))
+                    TrackingError(
+                        .storeFailed,
+                        "cannot use the history: PostgreSQL gave no answer within \(patience). Check the database server and the network"
+                    ))
             }
             defer { group.cancelAll() }
             return await group.next()
         }
         guard let result else {
             throw TrackingError(
-                .storeFailed, "cannot use the history: the request to PostgreSQL was cancelled before it was sent")
+                .storeFailed,
+                "cannot use the history: the program cancelled its request to PostgreSQL before sending it")
         }
         return try result.get()
     }
@@ -88,7 +92,9 @@ final class PostgresThread: Sendable {
                 }
             }
         } onCancel: {
-            let error = TrackingError(.storeFailed, "cannot use the history: the request to PostgreSQL was cancelled")
+            let error = TrackingError(
+                .storeFailed,
+                "cannot use the history: the program cancelled its request to PostgreSQL before the answer arrived")
             call.answer(.failure(error))
             self.underWay.withLock {
                 if $0.call == number, let socket = $0.socket { shutdown(socket, Int32(SHUT_RDWR)) }
@@ -116,7 +122,8 @@ final class PostgresThread: Sendable {
                 guard call.isWaitedFor else {
                     throw TrackingError(
                         .storeFailed,
-                        "cannot use the history: the request was cancelled while connecting to PostgreSQL")
+                        "cannot use the history: the program cancelled its request while it was connecting to PostgreSQL"
+                    )
                 }
                 if open == nil {
                     try self.prepare(connection)

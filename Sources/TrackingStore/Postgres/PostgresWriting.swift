@@ -41,7 +41,10 @@ struct PostgresWriting {
         let doubtful = points.filter { !isNew($0) }
         guard points.isEmpty || !doubtful.isEmpty else {
             guard try self.copy(points, to: "point", then: "; COMMIT") == "COMMIT" else {
-                throw TrackingError(.storeFailed, "cannot store records: PostgreSQL did not commit the transaction")
+                throw TrackingError(
+                    .storeFailed,
+                    "cannot store records: PostgreSQL did not commit the transaction. The records are stored again later"
+                )
             }
             return points.count
         }

@@ -27,7 +27,9 @@ struct Status: AsyncParsableCommand {
 
     func validate() throws {
         if self.watch, self.json {
-            throw ValidationError("--watch shows text for people and --json prints for programs. Give one of them")
+            throw ValidationError(
+                "--watch and --json exclude each other: --watch shows text for people, and --json prints for programs. Leave one of them out"
+            )
         }
     }
 

@@ -77,7 +77,7 @@ extension FenceCommand {
                 return try JSONValue(json: bytes)
             } catch {
                 throw TrackingError(
-                    .inputUnreadable, "cannot read the fence from '\(path)': the file is not JSON: \(error.message)")
+                    .inputUnreadable, "cannot read the fence from '\(path)': \(error.message)")
             }
         }
 

@@ -80,7 +80,7 @@ struct GatewayFiles {
         guard try await self.isPerformed(number, erasures, changes) else {
             throw TrackingError(
                 .storeBusy,
-                "\(path) and its log: the running gateway has not erased the trackable within \(Self.patience). "
+                "cannot confirm the erasure from \(path) and the gateway's log: the running gateway did not finish it within \(Self.patience). "
                     + "The gateway erases it as soon as possible. See the gateway's log messages, and erase again")
         }
     }

@@ -86,9 +86,9 @@ func isNothingStored(of id: TrackableID, in store: any HistoryStore) async throw
 func nothingIsStored(of id: TrackableID, in store: any HistoryStore) async throws -> Never {
     Program.complain(
         [
-            "nothing is stored of \(id.rawValue.printable) in the history.",
+            "the history has no record of \(id.rawValue.printable).",
             try await store.nearestNames(to: id).question,
-            "godwit trackables lists the stored trackables",
+            "List the stored trackables with godwit trackables",
         ].compactMap(\.self).joined(separator: " "))
     throw ExitCode(1)
 }

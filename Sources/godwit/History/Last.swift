@@ -66,9 +66,9 @@ struct Last: AsyncParsableCommand {
     private static func complaint(about id: TrackableID, _ store: any HistoryStore) async throws -> String {
         let isKnown = try await store.summaries(of: [id]).contains(where: \.isRecorded)
         return [
-            "no position of \(id.rawValue.printable) is stored in the history.",
+            "the history has no position of \(id.rawValue.printable).",
             isKnown ? nil : try await store.nearestNames(to: id).question,
-            "godwit trackables lists the stored trackables",
+            "List the stored trackables with godwit trackables",
         ].compactMap(\.self).joined(separator: " ")
     }
 

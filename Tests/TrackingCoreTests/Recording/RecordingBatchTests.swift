@@ -71,7 +71,7 @@ struct RecordingBatchTests {
     ])
     func anInvalidTopicMayNameATrackable(topic: String, name: String?) throws {
         let refused = try #require(self.received("{}", on: topic).refused.first)
-        #expect(refused.trackable?.rawValue == name && refused.reason == "the topic is not one of the protocol")
+        #expect(refused.trackable?.rawValue == name && refused.reason == "the topic is not a topic of the protocol")
     }
 
     @Test func presenceAndResolutionRemainUntilCleared() throws {

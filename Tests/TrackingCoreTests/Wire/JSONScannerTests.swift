@@ -13,40 +13,40 @@ import Testing
     func accepts(text: String) throws { try Self.skip(text.payload) }
 
     @Test(arguments: [
-        ("", "not JSON: expected a value at byte 0"),
-        (" ", "not JSON: expected a value at byte 1"),
-        ("{", "not JSON: expected the name of a member at byte 1"),
-        ("[", "not JSON: expected a value at byte 1"),
-        ("{]", "not JSON: expected the name of a member at byte 1"),
-        ("[}", "not JSON: expected a value at byte 1"),
-        ("[1,]", "not JSON: expected a value at byte 3"),
-        ("[,1]", "not JSON: expected a value at byte 1"),
-        ("[1 2]", "not JSON: expected ',' or ']' at byte 3"),
-        (#"{"a":1,}"#, "not JSON: expected the name of a member at byte 7"),
-        (#"{"a"1}"#, "not JSON: expected ':' at byte 4"),
-        (#"{"a":1;"b":2}"#, "not JSON: expected ',' or '}' at byte 6"),
-        ("{a:1}", "not JSON: expected the name of a member at byte 1"),
-        ("01", "not JSON: expected the end at byte 1"),
-        ("1.", "not JSON: expected a digit at byte 2"),
-        (".5", "not JSON: expected a value at byte 0"),
-        ("+1", "not JSON: expected a value at byte 0"),
-        ("-", "not JSON: expected a digit at byte 1"),
-        ("1e", "not JSON: expected a digit at byte 2"),
-        ("0x10", "not JSON: expected the end at byte 1"),
-        ("NaN", "not JSON: expected a value at byte 0"),
-        ("tru", "not JSON: expected a value at byte 3"),
-        ("nul1", "not JSON: expected a value at byte 3"),
-        ("'a'", "not JSON: expected a value at byte 0"),
-        (#"""#, "not JSON: expected '\"' or a character at byte 1"),
-        ("\"a\nb\"", "not JSON: expected '\"' or a character at byte 2"),
-        ("\"1234567\u{1}\"", "not JSON: expected '\"' or a character at byte 8"),
-        (#""\x""#, "not JSON: expected an escape that JSON knows at byte 2"),
-        (#""\u12G4""#, "not JSON: expected four hexadecimal digits at byte 5"),
-        (#""\uD800""#, "not JSON: expected a surrogate pair at byte 7"),
-        (#""\uDC00\uD800""#, "not JSON: expected a surrogate pair at byte 7"),
-        (#""\uD800\u0041""#, "not JSON: expected a surrogate pair at byte 13"),
-        ("{} {}", "not JSON: expected the end at byte 3"),
-        ("{}\u{0}", "not JSON: expected the end at byte 2"),
+        ("", "the text is not JSON: expected a value at byte 0"),
+        (" ", "the text is not JSON: expected a value at byte 1"),
+        ("{", "the text is not JSON: expected the name of a member at byte 1"),
+        ("[", "the text is not JSON: expected a value at byte 1"),
+        ("{]", "the text is not JSON: expected the name of a member at byte 1"),
+        ("[}", "the text is not JSON: expected a value at byte 1"),
+        ("[1,]", "the text is not JSON: expected a value at byte 3"),
+        ("[,1]", "the text is not JSON: expected a value at byte 1"),
+        ("[1 2]", "the text is not JSON: expected ',' or ']' at byte 3"),
+        (#"{"a":1,}"#, "the text is not JSON: expected the name of a member at byte 7"),
+        (#"{"a"1}"#, "the text is not JSON: expected ':' at byte 4"),
+        (#"{"a":1;"b":2}"#, "the text is not JSON: expected ',' or '}' at byte 6"),
+        ("{a:1}", "the text is not JSON: expected the name of a member at byte 1"),
+        ("01", "the text is not JSON: expected the end at byte 1"),
+        ("1.", "the text is not JSON: expected a digit at byte 2"),
+        (".5", "the text is not JSON: expected a value at byte 0"),
+        ("+1", "the text is not JSON: expected a value at byte 0"),
+        ("-", "the text is not JSON: expected a digit at byte 1"),
+        ("1e", "the text is not JSON: expected a digit at byte 2"),
+        ("0x10", "the text is not JSON: expected the end at byte 1"),
+        ("NaN", "the text is not JSON: expected a value at byte 0"),
+        ("tru", "the text is not JSON: expected a value at byte 3"),
+        ("nul1", "the text is not JSON: expected a value at byte 3"),
+        ("'a'", "the text is not JSON: expected a value at byte 0"),
+        (#"""#, "the text is not JSON: expected '\"' or a character at byte 1"),
+        ("\"a\nb\"", "the text is not JSON: expected '\"' or a character at byte 2"),
+        ("\"1234567\u{1}\"", "the text is not JSON: expected '\"' or a character at byte 8"),
+        (#""\x""#, "the text is not JSON: expected an escape that JSON knows at byte 2"),
+        (#""\u12G4""#, "the text is not JSON: expected four hexadecimal digits at byte 5"),
+        (#""\uD800""#, "the text is not JSON: expected a surrogate pair at byte 7"),
+        (#""\uDC00\uD800""#, "the text is not JSON: expected a surrogate pair at byte 7"),
+        (#""\uD800\u0041""#, "the text is not JSON: expected a surrogate pair at byte 13"),
+        ("{} {}", "the text is not JSON: expected the end at byte 3"),
+        ("{}\u{0}", "the text is not JSON: expected the end at byte 2"),
     ])
     func refuses(text: String, message: String) {
         expectRefused(message) { () throws(TrackingError) in try Self.skip(text.payload) }
@@ -55,7 +55,7 @@ import Testing
     @Test(
         arguments: [[0xFF], [0x22, 0xC3, 0x22], [0x22, 0xC0, 0xAF, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22]] as [[UInt8]])
     func refusesBytesThatAreNotUTF8(bytes: [UInt8]) {
-        expectRefused("not JSON: the payload is not UTF-8") { () throws(TrackingError) in try Self.skip(bytes) }
+        expectRefused("the text is not JSON: it is not UTF-8") { () throws(TrackingError) in try Self.skip(bytes) }
     }
 
     @Test(arguments: 0...8 as ClosedRange<UInt8>)
@@ -83,7 +83,10 @@ import Testing
     @Test func boundsTheSize() throws {
         let longest = #"""# + String(repeating: "a", count: 131_070) + #"""#
         try Self.skip(longest.payload)
-        #expect(throws: TrackingError(.payloadTooLarge, "a payload has at most 131072 bytes; this one has 131073")) {
+        #expect(
+            throws: TrackingError(
+                .payloadTooLarge, "a payload may have at most 131072 bytes; this one has 131073 bytes")
+        ) {
             try Self.skip((longest + " ").payload)
         }
     }

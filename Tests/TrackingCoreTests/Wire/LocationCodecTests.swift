@@ -145,7 +145,7 @@ import TrackingCore
         (#","tripId":false"#, "location.properties.tripId must be a string; found true or false"),
         (#","source":{}"#, "location.properties.source must be a string; found an object"),
         (#","extra":[]"#, "location.properties.extra must be an object; found an array"),
-        (#","extra":{"a":}"#, "not JSON: expected a value at byte 120"),
+        (#","extra":{"a":}"#, "the text is not JSON: expected a value at byte 120"),
         (#","time":null"#, "location.properties.time is missing"),
         (#","time":"2024-01-01T00:00:00Z""#, "location.properties.time must be Unix time in seconds; found a string"),
         (
@@ -157,7 +157,7 @@ import TrackingCore
     @Test(arguments: Self.badProperties)
     func refusesABadProperty(member: String, message: String) {
         expectRefused(message) { () throws(TrackingError) in try LocationCodec.decode(Self.update(member).payload) }
-        guard !message.hasPrefix("not JSON") else { return }
+        guard !message.hasPrefix("the text is not JSON") else { return }
         let skipped =
             #"{"skippedLocations":[\#(Self.feature()),\#(Self.feature(member))],"location":\#(Self.feature())}"#
         expectRefused(message.replacing("location.", with: "skippedLocations[1].")) { () throws(TrackingError) in
@@ -209,8 +209,8 @@ import TrackingCore
             #"intermediateLocations[0].type must be "Feature"; found a number"#
         ),
         (#"{"type":"GUESSED"}"#, "type must be one of ACTUAL, PREDICTED; found another string"),
-        ("not json", "not JSON: expected a value at byte 1"),
-        ("hello", "not JSON: expected a value at byte 0"),
+        ("not json", "the text is not JSON: expected a value at byte 1"),
+        ("hello", "the text is not JSON: expected a value at byte 0"),
     ])
     func refusesABadShape(text: String, message: String) {
         expectRefused(message) { () throws(TrackingError) in try LocationCodec.decode(text.payload) }

@@ -55,7 +55,7 @@ import TrackingCore
         (#"{"status":"offline","connection":0}"#, "session is missing"),
         (#"{"status":"offline","session":"s"}"#, "connection is missing"),
         ("[]", "the payload must be an object; found an array"),
-        ("", "not JSON: expected a value at byte 0"),
+        ("", "the text is not JSON: expected a value at byte 0"),
     ])
     func refusesABadLiveness(text: String, message: String) {
         expectRefused(message) { () throws(TrackingError) in try MessageCodec.decodeLiveness(text.payload) }

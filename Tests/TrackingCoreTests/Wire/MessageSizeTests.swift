@@ -22,7 +22,7 @@ struct MessageSizeTests {
         let large = self.event(self.detail(of: most + 1))
         let error = self.refusal { () throws(TrackingError) in try MessageCodec.decodeEvent(large) }
         #expect(error?.code == .payloadTooLarge)
-        #expect(error?.message == "the detail of an event has at most 16384 bytes; this one has 16385")
+        #expect(error?.message == "the detail of an event may have at most 16384 bytes; this one has 16385 bytes")
         // White space counts as well, because the bytes are stored unchanged.
         let wide = self.event(#"{"a":1\#(String(repeating: " ", count: most))}"#)
         #expect(self.refusal { () throws(TrackingError) in try MessageCodec.decodeEvent(wide) } != nil)

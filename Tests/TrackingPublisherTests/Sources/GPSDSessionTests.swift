@@ -153,7 +153,9 @@ import TrackingCore
         let actions = machine.received(
             self.line(#"{"class":"VERSION","release":"9.1","proto_major":4,"proto_minor":1}"#), now: Self.start)
         let error = TrackingError(
-            .inputUnreadable, "cannot use gpsd://h:1: gpsd 9.1 uses protocol 4, not 3. Install another gpsd")
+            .inputUnreadable,
+            "cannot use gpsd://h:1: gpsd 9.1 uses protocol 4, and this program needs protocol 3. Install another release of gpsd"
+        )
         #expect(actions == [.fail(error)])
     }
 

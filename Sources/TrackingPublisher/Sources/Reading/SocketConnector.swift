@@ -86,7 +86,10 @@ enum SocketConnector {
             waiter.signal(.ready)
         }
         guard isStarted else {
-            throw TrackingError(.inputUnreadable, "cannot look up \(name): the system has no thread left")
+            throw TrackingError(
+                .inputUnreadable,
+                "cannot look up \(name): the system cannot start another thread. End other programs, or raise the limit of threads"
+            )
         }
         while true {
             let wake = await waiter.next()

@@ -110,7 +110,8 @@ struct GPSDSessionStateMachine: Sendable {
                 .fail(
                     TrackingError(
                         .inputUnreadable,
-                        "cannot use \(self.name): gpsd \(release) uses protocol \(major), not 3. Install another gpsd"))
+                        "cannot use \(self.name): gpsd \(release) uses protocol \(major), and this program needs protocol 3. Install another release of gpsd"
+                    ))
             ]
         case .devices(let devices):
             for device in devices { self.changed(device, now: now) }
