@@ -380,7 +380,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
             case .full(let client):
                 let error = TrackingError(
                     .refused,
-                    "cannot follow the presence of client '\(client)': this program follows as many clients as it may. Watch fewer trackables with one program"
+                    "cannot follow the presence of client '\(client)': this program already follows as many clients as its limit allows. Watch fewer trackables with one program"
                 )
                 return .badMessage(topic: self.root.path(.liveness(client)), error)
             case .arrived(let member): return .arrived(member)

@@ -68,7 +68,13 @@ enum ReasonCode {
             case 0x87: .notAuthorized
             default: .refused
             }
-        return TrackingError(code, "\(what): \(self.text(reason))", reasonCode: reason)
+        let remedy =
+            switch reason {
+            case 0x86: ". Correct the user, the password or the certificate"
+            case 0x87: ". Give this user the right at the broker"
+            default: ""
+            }
+        return TrackingError(code, "\(what): \(self.text(reason))\(remedy)", reasonCode: reason)
     }
 
     private static func text(_ reason: UInt8) -> String {

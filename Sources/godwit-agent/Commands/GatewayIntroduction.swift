@@ -48,7 +48,7 @@ struct GatewayIntroduction {
     private func advice(_ outcome: EventProgram.Outcome, _ complaint: String) -> String {
         switch outcome {
         case .notStarted:
-            "cannot ask the gateway without curl. Install it with apt-get install curl (\(complaint))"
+            "cannot ask the gateway: the program curl cannot be started (\(complaint)). Install it with apt-get install curl"
         case .exited(22): "the gateway rejected the token of the set-up link. Ask for a new link"
         default:
             "cannot reach the gateway at the url of the set-up link. The message of curl above names the cause (\(complaint))"

@@ -46,9 +46,10 @@ struct ClearingProof {
             return "a message is still retained: this user may not clear it, or a device has published since"
         }
         if self.unreadable.contains(topic) {
-            return "not proven: this user cannot read the topic, so the age of its message is unknown"
+            return "the clearing is not proven: this user cannot read the topic, so the age of its message is unknown"
         }
         guard !self.readBack.contains(topic), !reportsRefusals else { return nil }
-        return "not proven: the broker uses MQTT 3.1.1, which reports no refusal, and this user cannot read the topic"
+        return
+            "the clearing is not proven: the broker uses MQTT 3.1.1, which reports no refusal, and this user cannot read the topic"
     }
 }
