@@ -174,7 +174,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
                     self.logger.warning(
                         """
                         System clock is not synchronised and is ahead of the newest record: \
-                        --keep counts the ages of records from the newest record's time instead
+                        --keep counts the ages of records from a time that follows from the newest records instead
                         """,
                         metadata: ["ahead": "\(moment.wall.since(now))"])
                 }
