@@ -314,7 +314,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             guard let suppressed = self.mayWarn(of: error) else { return }
             self.logger.error(
                 "Records could not be written to the device's log: they are not sent to recorders in batches, but the positions among them may still be published live",
-                metadata: ["trackable": "\(id)", "reason": "\(error)", "suppressed": "\(suppressed)"])
+                metadata: ["trackable": "\(id)", "reason": "\(error)", "not logged": "\(suppressed)"])
         case .numbersReused(let id, let stream):
             self.logger.warning(
                 "Device's log was restored from an older copy: the publisher ends the log's stream and begins a new one, so that it uses no record number twice",
@@ -338,12 +338,12 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             guard let suppressed = self.mayWarn(of: error) else { return }
             self.logger.warning(
                 "Invalid fix rejected: the position source delivered it with an impossible time, and the publisher neither publishes nor records it",
-                metadata: ["reason": "\(error)", "suppressed": "\(suppressed)"])
+                metadata: ["reason": "\(error)", "not logged": "\(suppressed)"])
         case .extraLeftOut(let error):
             guard let suppressed = self.mayWarn(of: error) else { return }
             self.logger.warning(
                 "Fix has invalid extra members or an invalid trip id: the publisher removes all extra members and an invalid trip id, and uses the rest of the fix",
-                metadata: ["reason": "\(error)", "suppressed": "\(suppressed)"])
+                metadata: ["reason": "\(error)", "not logged": "\(suppressed)"])
         case .captured(let id, let fix, let verdict):
             self.streams.fixes.deliver(CapturedFix(trackable: id, fix: fix, verdict: verdict))
         case .resolutionChanged(let id, let inForce):

@@ -26,7 +26,7 @@ package final class BadMessages: Sendable {
         }
         guard case .say(let suppressed) = verdict else { return }
         self.logger.warning(
-            "Received message skipped: its payload cannot be read",
-            metadata: ["topic": "\(topic)", "reason": "\(error)", "suppressed": "\(suppressed)"])
+            "Received message skipped: its payload cannot be read, or the program cannot accept it because of a limit",
+            metadata: ["topic": "\(topic)", "reason": "\(error)", "not logged": "\(suppressed)"])
     }
 }

@@ -132,7 +132,7 @@ private final class CommandRun: Service {
 
     private static func describe(_ outcome: CommandSenderState.Outcome) -> (String, isDone: Bool) {
         switch outcome {
-        case .refused(let error): return ("rejected by the broker: \(error.message)", false)
+        case .refused(let error): return ("the broker rejected the command: \(error.message)", false)
         case .answered(let answer):
             switch answer.outcome {
             case .failure(let failure): return (Self.plain("\(failure.code.rawValue): \(failure.message)"), false)

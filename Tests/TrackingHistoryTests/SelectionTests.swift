@@ -33,7 +33,8 @@ import TrackingHistory
                 + "(10m, 2h, 1h30m, 3d), not 'soon'")
         #expect(
             message("2026-05-04T09:30:00")
-                == "'2026-05-04T09:30:00' has no time zone: end it with Z for UTC, or with an offset such as +02:00")
+                == "the time '2026-05-04T09:30:00' has no time zone: end it with Z for UTC, or with an offset such as +02:00"
+        )
         #expect(message("0s") == "the span of time must be above 0, not '0s'")
         #expect(throws: TrackingError.self) { try HistoryTime.span("now") }
     }

@@ -77,6 +77,6 @@ final class ConnectionGate: ChannelInboundHandler, RemovableChannelHandler {
 
     private func warn(_ warning: Warning, _ message: Logger.Message, _ metadata: Logger.Metadata) {
         guard case .say(let suppressed) = self.warnings.happened(warning, now: self.clock.moment.now) else { return }
-        self.logger.warning(message, metadata: metadata.merging(["suppressed": "\(suppressed)"]) { $1 })
+        self.logger.warning(message, metadata: metadata.merging(["not logged": "\(suppressed)"]) { $1 })
     }
 }

@@ -103,7 +103,7 @@ package struct ResponseMiddleware: RouterMiddleware {
         guard case .say(let suppressed) = self.warnings.limit.withLock({ $0.happened(route, now: now) }) else { return }
         context.logger.warning(
             "Gateway could not answer an HTTP request because of an error: the client received an error status of 500 or higher",
-            metadata: ["route": "\(route)", "reason": "\(error)", "suppressed": "\(suppressed)"])
+            metadata: ["route": "\(route)", "reason": "\(error)", "not logged": "\(suppressed)"])
     }
 
     private static let preflight = Response(

@@ -71,7 +71,7 @@ public enum HistoryTime {
         else {
             throw TrackingError(
                 .invalidConfiguration,
-                "'\(text)' has no time zone: end it with Z for UTC, or with an offset such as +02:00")
+                "the time '\(text)' has no time zone: end it with Z for UTC, or with an offset such as +02:00")
         }
         return time
     }

@@ -84,7 +84,7 @@ package struct SourceReader<Transport: MessageTransport>: Sendable {
                 guard case .say(let suppressed) = verdict else { return }
                 self.logger.warning(
                     "Invalid input line from a position source ignored, in whole or in part",
-                    metadata: ["reason": "\(reason)", "suppressed": "\(suppressed)"])
+                    metadata: ["reason": "\(reason)", "not logged": "\(suppressed)"])
             case .notice(let notice): await self.received(notice)
             }
         }

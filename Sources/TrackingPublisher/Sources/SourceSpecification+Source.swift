@@ -29,7 +29,8 @@ extension SourceSpecification {
             guard case .times(let factor) = pace else {
                 throw TrackingError(
                     .invalidConfiguration,
-                    "simulate: cannot run at the speed 'max', because the drive has no end. Give a number.")
+                    "the source simulate: cannot run at the speed 'max', because the simulated drive has no end. Give a number as the speed."
+                )
             }
             return SimulatedSource(
                 SimulatedSource.Configuration(

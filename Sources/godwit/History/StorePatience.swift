@@ -28,7 +28,8 @@ enum StorePatience {
                 guard passing.contains(error.code), DeviceClock.now < end else { throw error }
                 if !isReported {
                     Program.note(
-                        "the history is busy or cannot be reached; trying again for 3 minutes: \(error.message)\n")
+                        "the history is busy or cannot be reached; the program tries again for 3 minutes: \(error.message)\n"
+                    )
                 }
                 isReported = true
             }
