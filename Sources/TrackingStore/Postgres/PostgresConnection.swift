@@ -26,7 +26,7 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
     /// Returns the error for a connection that could not be made. If TLS or the server's certificate is the cause, the
     /// error contains a remedy.
     private func refusal() -> TrackingError {
-        let error = self.failure("PostgreSQL cannot be reached")
+        let error = self.failure("cannot use the history: PostgreSQL cannot be reached")
         let message = String(cString: PQerrorMessage(self.pointer))
         guard let remedy = PostgresProtection.remedy(for: message) else { return error }
         let code: TrackingError.Code =
@@ -153,7 +153,9 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
     /// Sends SQL statements without parameters to the server, and returns without waiting for their results. The next
     /// call must be ``sentCount()``, which waits for the results and reads them.
     func send(_ sql: String) throws(TrackingError) {
-        guard PQsendQuery(self.pointer, sql) == 1 else { throw self.failure("PostgreSQL failed to run a statement") }
+        guard PQsendQuery(self.pointer, sql) == 1 else {
+            throw self.failure("cannot use the history: PostgreSQL failed to run a statement")
+        }
     }
 
     /// Waits for the results of the statements that ``send(_:)`` sent.
@@ -208,12 +210,12 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
     private static let copying = "cannot store records with COPY in PostgreSQL"
 
     private func rows(_ result: OpaquePointer?) throws(TrackingError) -> PostgresRows {
-        guard let result else { throw self.failure("PostgreSQL failed to run a statement") }
+        guard let result else { throw self.failure("cannot use the history: PostgreSQL failed to run a statement") }
         switch PQresultStatus(result) {
         case PGRES_TUPLES_OK, PGRES_COMMAND_OK: return PostgresRows(result)
         default:
             defer { PQclear(result) }
-            throw self.failure("PostgreSQL failed to run a statement", result)
+            throw self.failure("cannot use the history: PostgreSQL failed to run a statement", result)
         }
     }
 
