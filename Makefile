@@ -47,7 +47,7 @@ drills: setup
 	Tests/Fuzz/run 120
 	Tests/Drills/image
 	Tests/Drills/receivers
-	swift test $(SWIFT_FLAGS) --filter 'TrackingCoreTests|TrackingPublisherTests|TrackingSubscriberTests'
+	swift test $(SWIFT_FLAGS) --filter 'Tracking(Core|History|Publisher|Subscriber)Tests'
 	GODWIT_FLIPS=1000 swift test $(SWIFT_FLAGS) --filter SpoolDamageTests
 	GODWIT_DRILL_KILLS=200 GODWIT_DRILL_STALL=60 GODWIT_DRILL_BACKLOG=100000 swift test $(SWIFT_FLAGS) \
 	    --filter 'RecordingDrillTests|RecorderDrillTests|RecordTests|GatewayDrillTests'

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TrackingCore
 
@@ -50,7 +51,7 @@ import TrackingCore
         return points
     }
 
-    @Test(arguments: 1...300) func theBoundHoldsForEveryDroppedPoint(seed: UInt64) throws {
+    @Test(arguments: Seeds.first(300)) func theBoundHoldsForEveryDroppedPoint(seed: UInt64) throws {
         var dice = SplitMix64(seed: seed &+ 1000)
         let points = self.journey(seed: seed)
         let count = Int.random(in: 2...60, using: &dice)
@@ -62,7 +63,7 @@ import TrackingCore
         #expect(error <= simplifier.bound.value + 1e-3, "seed \(seed): \(error) m is above \(simplifier.bound)")
     }
 
-    @Test(arguments: 1...100) func simultaneousPointsAreSimplified(seed: UInt64) throws {
+    @Test(arguments: Seeds.first(100)) func simultaneousPointsAreSimplified(seed: UInt64) throws {
         var dice = SplitMix64(seed: seed)
         var points = self.journey(seed: seed)
         for index in points.indices.dropFirst() where Bool.random(using: &dice) {
@@ -136,7 +137,7 @@ import TrackingCore
         #expect(try simplifier(2, pieces: 4).pieces.map(\.count) == [2])
     }
 
-    @Test(arguments: 1...100) func theBoundHoldsInEachPiece(seed: UInt64) throws {
+    @Test(arguments: Seeds.first(100)) func theBoundHoldsInEachPiece(seed: UInt64) throws {
         var dice = SplitMix64(seed: seed)
         let points = self.journey(seed: seed)
         var simplifier = try HistorySimplifier(maximumPoints: Int.random(in: 2...40, using: &dice))

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TrackingCore
 
@@ -54,7 +55,7 @@ struct PointTailTests {
 
     /// A morning of records of all kinds, mostly in order, in batches of any size. The memory is discarded at random
     /// times.
-    @Test(arguments: UInt64(1)...60) func reloadedStateEqualsTheKnownState(seed: UInt64) {
+    @Test(arguments: Seeds.first(60)) func reloadedStateEqualsTheKnownState(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var pieces = RecordingLedgerTests.pieces
         for _ in 0..<Int.random(in: 0...20, using: &random) {

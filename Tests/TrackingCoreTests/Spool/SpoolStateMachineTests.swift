@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TrackingCore
 
@@ -671,7 +672,7 @@ struct SpoolStateMachineTests {
 
     // MARK: - Random sequences
 
-    @Test(arguments: UInt64(1)...60) func noSequenceOfEventsLosesARecord(seed: UInt64) throws {
+    @Test(arguments: Seeds.first(60)) func noSequenceOfEventsLosesARecord(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let recorders = seed.isMultiple(of: 2) ? ["a", "b"] : []
         var bench = SpoolBench(try self.configuration(size: 7, recorders: recorders), seed: seed)

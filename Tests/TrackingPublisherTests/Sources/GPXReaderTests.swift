@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TrackingCore
 
@@ -150,7 +151,7 @@ import TrackingCore
         #expect(fix?.altitude == nil && fix?.accuracyHorizontal == nil && fix?.accuracyVertical == nil)
     }
 
-    @Test(arguments: 1...100) func thePiecesDoNotMatter(seed: UInt64) {
+    @Test(arguments: Seeds.first(100)) func thePiecesDoNotMatter(seed: UInt64) {
         var dice = Dice(seed)
         let bytes = Array(Self.track.utf8)
         #expect(self.read(dice.pieces(of: bytes, upTo: 40)).events == self.read(Self.track).events)
@@ -207,16 +208,16 @@ import TrackingCore
         var reader = GPXReader()
         _ = reader.append(Array("<gpx><!-- ".utf8)[...])
         let filler = [UInt8](repeating: UInt8(ascii: "-"), count: 50_000)[...]
-        for _ in 0..<60 { #expect(reader.append(filler).isEmpty) }
+        for _ in 0..<10 { #expect(reader.append(filler).isEmpty) }
         #expect(reader.append(Array(">".utf8)[...]).isEmpty)
         #expect(reader.append(Array("<trkpt lat='1' lon='2'><time>".utf8)[...]).isEmpty)
-        for _ in 0..<60 { #expect(reader.append(filler).isEmpty) }
+        for _ in 0..<10 { #expect(reader.append(filler).isEmpty) }
         #expect(
             reader.append(Array("</time></trkpt></gpx>".utf8)[...]) == [.badInput("track point 1 has no valid time")])
         #expect(reader.failure == nil)
     }
 
-    @Test(arguments: 1...200) func noBytesBreakIt(seed: UInt64) {
+    @Test(arguments: Seeds.first(200)) func noBytesBreakIt(seed: UInt64) {
         var dice = Dice(seed)
         var bytes = Array(Self.track.utf8)
         for _ in 0..<Int.random(in: 1...8, using: &dice) {
