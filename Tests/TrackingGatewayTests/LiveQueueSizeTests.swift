@@ -11,15 +11,13 @@ import TrackingSubscriber
         var queue = LiveQueue()
         let van = try TrackableID("van")
         let detail = ["text": JSONValue.text(String(repeating: "x", count: 120_000))]
+        let event = TrackingEvent(
+            id: "e", stream: try #require(StreamID("one")), seq: 1, time: UnixTime(5), kind: .lowBattery, detail: detail)
+        let produced = state.happened(.event(van, event), at: UnixTime(1000))
+        let event120KB = try #require(produced)
         var taken = 0
-        for seq in 1...1000 {
-            let event = TrackingEvent(
-                id: "e\(seq)", stream: try #require(StreamID("one")), seq: UInt64(seq), time: UnixTime(5),
-                kind: .lowBattery, detail: detail)
-            let produced = state.happened(.event(van, event), at: UnixTime(1000))
-            let update = try #require(produced)
-            guard queue.append(update) else { break }
-            taken = seq
+        while taken < 1000, queue.append(event120KB) {
+            taken += 1
             #expect(queue.bytes <= LiveQueue.maximumBytes)
         }
         #expect((250...280).contains(taken), "\(taken) events of 120 KB are 32 MB")
