@@ -45,6 +45,7 @@ let package = Package(
         .library(name: "TrackingMQTT", targets: ["TrackingMQTT"]),
         .library(name: "TrackingPublisher", targets: ["TrackingPublisher"]),
         .library(name: "TrackingRecorder", targets: ["TrackingRecorder"]),
+        .library(name: "TrackingRoads", targets: ["TrackingRoads"]),
         .library(name: "TrackingSpool", targets: ["TrackingSpool"]),
         .library(name: "TrackingStore", targets: ["TrackingStore"]),
         .library(name: "TrackingSubscriber", targets: ["TrackingSubscriber"]),
@@ -116,6 +117,13 @@ let package = Package(
             dependencies: ["TrackingCore", "TrackingRuntime", "TrackingStore", coreMetrics, logging, lifecycle],
             swiftSettings: settings),
         .target(
+            name: "TrackingRoads",
+            dependencies: [
+                "SystemLibrary", "TrackingCore", "TrackingRuntime", coreMetrics, deque, httpClient, lifecycle, logging,
+                nioCore, nioHTTP1,
+            ],
+            swiftSettings: settings),
+        .target(
             name: "TrackingRules",
             dependencies: [
                 "SystemLibrary", "TrackingCore", "TrackingRuntime", "TrackingSQLite", "TrackingStore",
@@ -170,7 +178,8 @@ let package = Package(
                 "CMalloc", "CVersion", "GodwitOptions", "SystemLibrary", "TrackingControl", "TrackingCore",
                 "TrackingGateway",
                 "TrackingHistory",
-                "TrackingMQTT", "TrackingMetrics", "TrackingPublisher", "TrackingRecorder", "TrackingRules",
+                "TrackingMQTT", "TrackingMetrics", "TrackingPublisher", "TrackingRecorder", "TrackingRoads",
+                "TrackingRules",
                 "TrackingRuntime", "TrackingSpool", "TrackingStore", "TrackingSubscriber", "TrackingTesting",
                 argumentParser, coreMetrics,
                 lifecycle, logging,
@@ -226,6 +235,12 @@ let package = Package(
         .testTarget(
             name: "TrackingRecorderTests",
             dependencies: ["TrackingCore", "TrackingRecorder", "TrackingStore", "TrackingTesting", "TestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "TrackingRoadsTests",
+            dependencies: [
+                "TrackingCore", "TrackingRoads", "TrackingTesting", "TestSupport", hummingbird, logging, nioCore,
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "TrackingStoreTests", dependencies: ["TrackingCore", "TrackingStore", "TestSupport", grdb],

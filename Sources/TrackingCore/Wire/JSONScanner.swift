@@ -43,12 +43,13 @@ struct JSONScanner {
     /// function fails for a first byte up to 0x08, which means a binary format of a later protocol version. After the
     /// closure, the function fails if further bytes follow the value.
     static func read<Value>(
-        _ payload: UnsafeBufferPointer<UInt8>, _ read: (inout JSONScanner) throws(Refusal) -> Value
+        _ payload: UnsafeBufferPointer<UInt8>, maximumBytes: Int = WireLimits.maximumPayloadBytes,
+        _ read: (inout JSONScanner) throws(Refusal) -> Value
     ) throws(TrackingError) -> Value {
-        guard payload.count <= WireLimits.maximumPayloadBytes else {
+        guard payload.count <= maximumBytes else {
             throw TrackingError(
                 .payloadTooLarge,
-                "a payload may have at most \(WireLimits.maximumPayloadBytes) bytes; this one has \(payload.count) bytes"
+                "a payload may have at most \(maximumBytes) bytes; this one has \(payload.count) bytes"
             )
         }
         if let first = payload.first, first <= 0x08 {

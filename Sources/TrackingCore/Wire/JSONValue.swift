@@ -16,9 +16,16 @@ public enum JSONValue: Hashable, Sendable {
     /// - Throws: ``TrackingError/Code/invalidPayload`` for invalid JSON or a single `null`;
     ///   ``TrackingError/Code/payloadTooLarge``.
     public init(json: some Collection<UInt8>) throws(TrackingError) {
+        try self.init(json: json, maximumBytes: WireLimits.maximumPayloadBytes)
+    }
+
+    /// Parses a text of at most `maximumBytes` that contains one JSON value and is no payload of a message.
+    ///
+    /// - Throws: The same errors as ``init(json:)``.
+    package init(json: some Collection<UInt8>, maximumBytes: Int) throws(TrackingError) {
         let bytes = Array(json)
         let value = try bytes.withUnsafeBufferPointer { bytes throws(TrackingError) in
-            try JSONScanner.read(bytes) { json throws(Refusal) in try json.value() }
+            try JSONScanner.read(bytes, maximumBytes: maximumBytes) { json throws(Refusal) in try json.value() }
         }
         guard let value else {
             throw TrackingError(.invalidPayload, "the payload must be a JSON value other than null")
