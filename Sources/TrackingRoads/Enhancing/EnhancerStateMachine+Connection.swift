@@ -1,0 +1,146 @@
+import TrackingCore
+
+/// The connection of an enhancer's state machine: subscriptions, received messages, and the updates that the enhancer
+/// publishes.
+extension EnhancerStateMachine {
+    mutating func happened(_ event: TransportEvent, at moment: Moment) -> [Action] {
+        switch event {
+        case .connected(let connection, _): self.connected(connection, now: moment.now)
+        case .disconnected(let disconnection): self.disconnected(disconnection)
+        case .received(let message): self.received(message, now: moment.now)
+        case .subscribed(let token, let refusals): self.subscribed(token, refusals, now: moment.now)
+        case .published(let token, let refusal): self.published(token, refusal)
+        }
+    }
+
+    /// Subscribes twice to the enhancer's own liveness. Mosquitto answers a subscription before it sends the retained
+    /// messages. Therefore only the answer to the second subscription shows that the retained liveness has arrived.
+    private mutating func connected(_ connection: Int, now: MonotonicTime) -> [Action] {
+        self.member.connected(connection, now: now)
+        self.refusals.connected()
+        self.hasReportedRefusal = false
+        let own = [self.member.ownLiveness]
+        return [.send([self.member.subscribe(own, .ignored)])] + self.subscribe(self.configuration.filters)
+            + [.send([self.member.subscribe(own, .settle)])]
+    }
+
+    private mutating func subscribe(_ filters: [TopicFilter]) -> [Action] {
+        SubscriptionSlices.packets(filters).map { .send([self.member.subscribe($0, .positions($0))]) }
+    }
+
+    /// Subscribes again to the filters that the broker rejected, if it is time for that.
+    mutating func subscribeAgain(now: MonotonicTime) -> [Action] { self.subscribe(self.refusals.retryDue(now: now)) }
+
+    private mutating func disconnected(_ disconnection: Disconnection) -> [Action] {
+        for case .update(let id) in self.member.disconnected(disconnection) { self.unpublished.insert(id) }
+        self.refusals.disconnected()
+        return [.deliver(.disconnected(disconnection))]
+    }
+
+    private mutating func subscribed(
+        _ token: TransportToken, _ refusals: [TrackingError?], now: MonotonicTime
+    ) -> [Action] {
+        switch self.member.subscribed(token) {
+        case .settle: return self.settled(now: now)
+        case .positions(let filters):
+            var actions: [Action] = []
+            for (filter, refusal) in zip(filters, refusals) {
+                if let refusal, self.refusals[filter] == nil {
+                    actions.append(
+                        .deliver(.subscriptionRefused(filter: self.configuration.topicRoot.path(filter), refusal)))
+                }
+                self.refusals.answered(filter, refusal)
+            }
+            self.refusals.scheduleRetry(now: now)
+            return actions
+        case .update, .ignored, nil: return []
+        }
+    }
+
+    /// Handles the answer to the last subscription of a connection. The enhancer publishes its liveness, and the newest
+    /// update of each trackable for which the broker may not have it.
+    private mutating func settled(now: MonotonicTime) -> [Action] {
+        switch self.member.settled(now: now) {
+        case .notConnected: return []
+        case .takenOver(let error):
+            self.failure = error
+            return [.deliver(.failed(error)), .send([.close(within: .zero)])]
+        case .announced(let commands):
+            let ids = self.unpublished.sorted()
+            self.unpublished = []
+            let updates = ids.flatMap { id in
+                self.send(self.trackables[id]?.lastPublished.map { [$0] } ?? [], of: id)
+            }
+            return [.deliver(.connected), .send(commands)] + updates + Self.sending(self.member.clearAgain())
+        }
+    }
+
+    private mutating func received(_ message: IncomingMessage, now: MonotonicTime) -> [Action] {
+        do throws(TrackingError) {
+            switch try self.member.received(message, now: now) {
+            case .role(.location(let id)) where self.configuration.includes(id) && !self.isStopping:
+                guard !message.payload.isEmpty else { return self.cleared(id) }
+                return self.received(try LocationCodec.decode(message.payload), of: id, now: now)
+            case .ownLiveness(let commands): return Self.sending(commands)
+            case .role, .presence, .liveness, .foreign: return []
+            }
+        } catch {
+            _ = self.member.skipped(message.topic, error)
+            return [.deliver(.badMessage(topic: message.topic, error))]
+        }
+    }
+
+    private mutating func published(_ token: TransportToken, _ refusal: TrackingError?) -> [Action] {
+        guard case .role(.update(let id)) = self.member.published(token), let refusal, !self.hasReportedRefusal else {
+            return []
+        }
+        self.hasReportedRefusal = true
+        return [.deliver(.publishRefused(id, refusal))]
+    }
+
+    // MARK: - Updates
+
+    /// Counts updates of a trackable, and returns the actions that publish them. Without a connection, the newest
+    /// update is published on the next connection.
+    mutating func publish(_ updates: [LocationUpdate], of id: TrackableID) -> [Action] {
+        for update in updates {
+            switch update.enhancement?.confidence {
+            case .matched: self.figures.matched += 1
+            case .presumed: self.figures.presumed += 1
+            case .offRoad, nil: self.figures.offRoad += 1
+            }
+        }
+        return self.send(updates, of: id)
+    }
+
+    private mutating func send(_ updates: [LocationUpdate], of id: TrackableID) -> [Action] {
+        guard !updates.isEmpty else { return [] }
+        guard self.member.session.isAnnounced else {
+            self.unpublished.insert(id)
+            return []
+        }
+        return Self.sending(
+            updates.compactMap { update in
+                guard let payload = try? LocationCodec.encode(update) else { return nil }
+                return self.member.publish(.enhanced(id), payload, .update(id))
+            })
+    }
+
+    static func sending(_ commands: [TransportCommand]) -> [Action] { commands.isEmpty ? [] : [.send(commands)] }
+
+    // MARK: - The end
+
+    /// Returns the actions of an orderly stop. They publish the waiting fixes as the devices sent them, and that the
+    /// enhancer is offline, and close the connection.
+    mutating func stop() -> [Action] {
+        guard !self.isStopping else { return [] }
+        self.isStopping = true
+        guard self.member.session.isAnnounced else { return [.send([.close(within: .zero)])] }
+        var actions: [Action] = []
+        for id in self.trackables.keys.sorted() {
+            actions += self.publish(self.trackables[id]?.publishAll() ?? [], of: id)
+        }
+        let goodbye = self.member.publishGoodbye(isClientRandom: self.configuration.isClientRandom)
+        return actions + [.send([goodbye, .close(within: .seconds(2))])]
+    }
+}

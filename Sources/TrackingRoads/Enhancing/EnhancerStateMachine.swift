@@ -1,0 +1,275 @@
+package import TrackingCore
+
+/// Decides for an enhancer which updates with positions on the road are published, and which requests are sent to the
+/// routing engine. Touches no network and no clock.
+package struct EnhancerStateMachine: Sendable {
+    /// An input of the enhancer's state machine.
+    package enum Event: Sendable {
+        /// Events of the connection to the broker, in the order in which they happened.
+        case transport([TransportEvent])
+        /// The engine answered a request of this number.
+        case answered(Int, Result<RoadMatch, TrackingError>)
+        /// The deadline ``EnhancerStateMachine/nextDeadline`` has passed.
+        case timer
+        /// The program asks the enhancer to stop in an orderly way.
+        case stop
+    }
+
+    /// An output of the enhancer's state machine, which ``Enhancer`` performs.
+    package enum Action: Hashable, Sendable {
+        /// Send these commands to the broker, in order.
+        case send([TransportCommand])
+        /// Send this request to the engine. The program answers with the event `answered` and the same number.
+        case match(Int, MatchRequest)
+        /// Deliver this event to the readers of the enhancer's event stream.
+        case deliver(EnhancerEvent)
+    }
+
+    /// The purpose of a subscription or publish, by which its answer is handled.
+    enum Purpose: Hashable, Sendable {
+        /// The subscription to these filters of positions.
+        case positions([TopicFilter])
+        /// The last subscription of a connection. Its answer shows that the retained liveness was received.
+        case settle
+        /// The publish of an update of a trackable.
+        case update(TrackableID)
+        /// A subscription whose answer from the broker the enhancer ignores.
+        case ignored
+    }
+
+    /// A request that the engine has not answered yet.
+    struct Outstanding: Sendable {
+        let id: TrackableID
+        let request: MatchWindow.Request
+    }
+
+    let configuration: EnhancerConfiguration
+    var member: MemberStateMachine<Purpose>
+    var trackables: [TrackableID: TrackableEnhancer] = [:]
+    var circuit = EngineCircuit()
+    /// The trackables whose fixes wait until a request may be sent, the longest wait first.
+    var waiting = RequestQueue()
+    /// The requests that the engine has not answered yet, by their numbers.
+    var outstanding: [Int: Outstanding] = [:]
+    var requests = 0
+    var deadlines = DeadlineQueue<TrackableID>()
+    /// The times at which trackables without fixes are forgotten.
+    var idle = DeadlineQueue<TrackableID>()
+    /// The approximate size of ``trackables`` in memory.
+    var bytes = 0
+    var refusals = FilterRefusals<TopicFilter>()
+    /// The trackables whose last update may not have reached the broker.
+    var unpublished: Set<TrackableID> = []
+    var hasReportedRefusal = false
+    var isStopping = false
+    /// The numbers of updates since the last call of ``takeFigures()``.
+    var figures = EnhancerFigures()
+    /// The error that makes the enhancer end; `nil` while there is none.
+    package internal(set) var failure: TrackingError?
+
+    /// Creates the state machine of an enhancer that is not connected.
+    package init(configuration: EnhancerConfiguration) {
+        self.configuration = configuration
+        self.member = MemberStateMachine(configuration, lease: configuration.lease)
+    }
+
+    /// `true` once the connection is closed and will not be made again.
+    package var isClosed: Bool { self.member.isClosed }
+
+    /// `true` while the routing engine is away.
+    package var isEngineAway: Bool { self.circuit.isOpen }
+
+    /// The number of trackables whose fixes are remembered.
+    package var trackableCount: Int { self.trackables.count }
+
+    /// The time at which the program must give the event `timer` to the state machine; `nil` for no such time.
+    package var nextDeadline: MonotonicTime? {
+        [self.member.nextDeadline, self.deadlines.next, self.idle.next, self.refusals.retryAt].compactMap(\.self).min()
+    }
+
+    /// Returns the numbers of updates since the last call.
+    package mutating func takeFigures() -> EnhancerFigures {
+        defer { self.figures = EnhancerFigures() }
+        return self.figures
+    }
+
+    /// Handles an event of the connection, the engine, the timer or the program.
+    ///
+    /// - Parameter moment: The time of the event.
+    /// - Returns: The actions that the program must perform, in order.
+    package mutating func happened(_ event: Event, at moment: Moment) -> [Action] {
+        switch event {
+        case .transport(let events):
+            events.flatMap { self.happened($0, at: moment) } + self.startRequests(now: moment.now)
+        case .answered(let number, let result):
+            self.answered(number, result, now: moment.now) + self.startRequests(now: moment.now)
+        case .timer: self.timerFired(at: moment) + self.startRequests(now: moment.now)
+        case .stop: self.stop()
+        }
+    }
+
+    // MARK: - Fixes
+
+    mutating func received(_ update: LocationUpdate, of id: TrackableID, now: MonotonicTime) -> [Action] {
+        var actions: [Action] = []
+        if self.trackables[id] == nil {
+            actions = self.makeRoom()
+            let trackable = TrackableEnhancer()
+            self.bytes += trackable.bytes
+            self.trackables[id] = trackable
+        }
+        self.idle.set(id, deadline: now.advanced(by: EnhancerConfiguration.idleTime))
+        return actions
+            + self.change(id, now: now) { trackable in
+                trackable.received(update, deadline: now.advanced(by: EnhancerConfiguration.patience))
+            }
+    }
+
+    /// Handles that the retained position of a trackable was cleared.
+    mutating func cleared(_ id: TrackableID) -> [Action] {
+        self.forget(id)
+        self.unpublished.remove(id)
+        return Self.sending(self.member.clear(.enhanced(id)))
+    }
+
+    /// Changes the state of a trackable, and lets it wait for a request if it has fixes without an answer. While the
+    /// engine is away, its fixes are published as the device sent them.
+    private mutating func change(
+        _ id: TrackableID, now: MonotonicTime, _ body: (inout TrackableEnhancer) -> [LocationUpdate]
+    ) -> [Action] {
+        let isAway = self.circuit.isOpen && !self.circuit.mayStart(now: now)
+        let actions = self.publish(from: id) { trackable in
+            let updates = body(&trackable)
+            return isAway ? updates + trackable.publishAll() : updates
+        }
+        if !isAway, self.trackables[id]?.needsMatch == true { self.waiting.append(id) }
+        return actions
+    }
+
+    /// Changes the state of a trackable, and returns the actions that publish the resulting updates.
+    private mutating func publish(
+        from id: TrackableID, _ body: (inout TrackableEnhancer) -> [LocationUpdate]
+    ) -> [Action] {
+        guard var trackable = self.trackables.removeValue(forKey: id) else { return [] }
+        let before = trackable.bytes
+        let updates = body(&trackable)
+        self.bytes += trackable.bytes - before
+        self.deadlines.keep(id, at: trackable.deadline)
+        self.trackables[id] = trackable
+        return self.publish(updates, of: id)
+    }
+
+    // MARK: - Memory
+
+    /// Forgets the trackables without fixes for the longest time, until there is room for one more.
+    private mutating func makeRoom() -> [Action] {
+        var actions: [Action] = []
+        while self.trackables.count >= EnhancerConfiguration.maximumTrackables
+            || self.bytes > EnhancerConfiguration.maximumBytes, let oldest = self.idle.next
+        {
+            for id in self.idle.popExpired(now: oldest) { actions += self.drop(id) }
+        }
+        return actions
+    }
+
+    /// Publishes the waiting fixes of a trackable as the device sent them, and forgets the trackable.
+    private mutating func drop(_ id: TrackableID) -> [Action] {
+        let actions = self.publish(from: id) { $0.publishAll() }
+        self.forget(id)
+        return actions
+    }
+
+    private mutating func forget(_ id: TrackableID) {
+        guard let trackable = self.trackables.removeValue(forKey: id) else { return }
+        self.bytes -= trackable.bytes
+        self.deadlines.remove(id)
+        self.idle.remove(id)
+        self.waiting.remove(id)
+        // An answer that arrives later finds no request any more.
+        for (number, request) in self.outstanding where request.id == id { self.outstanding[number] = nil }
+    }
+
+    // MARK: - The engine
+
+    /// Sends requests while they may be sent and trackables wait.
+    private mutating func startRequests(now: MonotonicTime) -> [Action] {
+        var actions: [Action] = []
+        while self.circuit.mayStart(now: now), let id = self.waiting.popFirst() {
+            guard let request = self.trackables[id]?.takeRequest(), let trackable = self.trackables[id] else {
+                continue
+            }
+            self.circuit.started()
+            self.requests += 1
+            self.outstanding[self.requests] = Outstanding(id: id, request: request)
+            self.waiting.block(id)
+            let profile = self.configuration.profile ?? trackable.profile
+            actions.append(.match(self.requests, MatchRequest(points: request.points, profile: profile)))
+        }
+        return actions
+    }
+
+    private mutating func answered(
+        _ number: Int, _ result: Result<RoadMatch, TrackingError>, now: MonotonicTime
+    ) -> [Action] {
+        let change =
+            if case .failure(let error) = result, error.code != .noRoad {
+                self.circuit.failed(error, now: now)
+            } else {
+                self.circuit.succeeded(now: now)
+            }
+        var actions = self.report(change)
+        guard let answered = self.outstanding.removeValue(forKey: number) else { return actions }
+        self.waiting.unblock(answered.id)
+        actions += self.change(answered.id, now: now) { trackable in
+            switch result {
+            case .success(let match) where match.points.count == answered.request.points.count:
+                trackable.answered(match, to: answered.request)
+            case .failure(let error) where error.code == .noRoad: trackable.foundNoRoad(answered.request)
+            case .success, .failure: trackable.publishAll()
+            }
+        }
+        return actions
+    }
+
+    /// Delivers a change in the availability of the engine. When the engine is away, all waiting fixes are published as
+    /// the devices sent them.
+    private mutating func report(_ change: EngineCircuit.Change?) -> [Action] {
+        switch change {
+        case .away(let error, let retry):
+            return [.deliver(.engineAway(error, retry: retry))]
+                + self.waiting.popAll().flatMap { id in self.publish(from: id) { $0.publishAll() } }
+        case .back(let time): return [.deliver(.engineBack(after: time))]
+        case nil: return []
+        }
+    }
+
+    // MARK: - Time
+
+    private mutating func timerFired(at moment: Moment) -> [Action] {
+        var actions: [Action] = []
+        for case .send(let commands) in self.member.timerFired(now: moment.now) { actions.append(.send(commands)) }
+        for id in self.deadlines.popExpired(now: moment.now) {
+            var late = 0
+            actions += self.publish(from: id) { trackable in
+                let updates = trackable.expire(now: moment.now)
+                late = updates.count
+                return updates
+            }
+            self.figures.late += late
+        }
+        for id in self.idle.popExpired(now: moment.now) { actions += self.drop(id) }
+        return actions + self.subscribeAgain(now: moment.now)
+    }
+}
+
+/// The numbers of updates that an enhancer published, by the certainty of the match.
+package struct EnhancerFigures: Hashable, Sendable {
+    /// The number of positions on a road.
+    package var matched = 0
+    /// The number of positions that are presumed on a road.
+    package var presumed = 0
+    /// The number of positions as the device sent them.
+    package var offRoad = 0
+    /// The number of positions as the device sent them because the engine did not answer in time.
+    package var late = 0
+}
