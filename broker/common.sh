@@ -1,4 +1,4 @@
-# What add-device, add-watcher, add-recorder, add-gateway, add-bridge, add-operator and add-eraser share; read by them, not run. POSIX sh.
+# What add-device, add-watcher, add-recorder, add-gateway, add-bridge, add-enhancer, add-operator and add-eraser share; read by them, not run. POSIX sh.
 
 set -eu
 umask 077
@@ -182,7 +182,7 @@ supersede() {
 
 # The topics of a trackable that watchers and recorders read. Commands and their answers are not among them: they contain
 # places.
-readable_topics='raw history publisher/+ subscriber/+ request/+ resolution trip event ack/+'
+readable_topics='enhanced journey estimate raw history publisher/+ subscriber/+ request/+ resolution trip event ack/+'
 
 # grant_reading LEVEL: lets the user read everything about the trackable of this topic level but the commands.
 grant_reading() {

@@ -16,13 +16,17 @@ import TrackingMQTT
         var listener: String { self == .password ? "listener 8883" : "listener 8884" }
     }
 
-    /// A device of `van` and one of `car`, a watcher of `van`, a recorder, an operator of `van`, and one without rights.
-    private static let users = ["dev", "dev2", "eye", "rec", "boss", "nobody"]
+    /// A device of `van` and one of `car`, a watcher of `van`, a recorder, an operator of `van`, an enhancer,
+    /// and one without rights.
+    private static let users = ["dev", "dev2", "eye", "rec", "boss", "roads", "nobody"]
 
     /// The topics beneath the root, with their writers and readers. They include forged acknowledgements, and the
     /// presence, requests and liveness of other clients.
     private static let grants: [(topic: String, writers: Set<String>, readers: Set<String>)] = [
-        ("van", ["dev"], ["eye", "rec"]),
+        ("van", ["dev"], ["eye", "rec", "roads"]),
+        ("van/enhanced", ["roads"], ["eye", "rec"]),
+        ("van/estimate", ["roads"], ["dev", "eye", "rec", "boss"]),
+        ("van/journey", ["boss"], ["eye", "rec", "boss", "roads"]),
         ("van/raw", ["dev"], ["eye", "rec"]),
         ("van/history", ["dev"], ["eye", "rec"]),
         ("van/publisher/dev", ["dev"], ["dev", "eye", "rec"]),
@@ -34,9 +38,9 @@ import TrackingMQTT
         ("van/request/eye", ["eye"], ["dev", "eye", "rec"]),
         ("van/request/dev", [], ["dev", "eye", "rec"]),
         ("van/request/boss", [], ["dev", "eye", "rec"]),
-        ("van/resolution", ["dev"], ["eye", "rec"]),
+        ("van/resolution", ["dev"], ["eye", "rec", "roads"]),
         ("van/trip", ["dev"], ["eye", "rec"]),
-        ("van/event", ["dev"], ["eye", "rec"]),
+        ("van/event", ["dev", "roads"], ["eye", "rec"]),
         ("van/ack/rec", ["rec"], ["dev", "eye", "rec"]),
         ("van/ack/dev", [], ["dev", "eye", "rec"]),
         ("van/ack/eye", [], ["dev", "eye", "rec"]),
@@ -46,7 +50,8 @@ import TrackingMQTT
         ("van/command/nobody", [], []),
         ("van/command/dev", [], []),
         ("van/reserved", [], []),
-        ("car", ["dev2"], ["rec"]),
+        ("car", ["dev2"], ["rec", "roads"]),
+        ("car/enhanced", ["roads"], ["rec"]),
         ("car/publisher/dev", [], ["dev2", "rec"]),
         ("car/publisher/dev2", ["dev2"], ["dev2", "rec"]),
         ("car/subscriber/eye", [], ["dev2", "rec"]),
@@ -55,12 +60,13 @@ import TrackingMQTT
         ("car/ack/dev2", [], ["dev2", "rec"]),
         ("car/command", [], ["dev2"]),
         ("car/command/boss", [], []),
-        ("other", [], ["rec"]),
+        ("other", [], ["rec", "roads"]),
         ("_clients/dev", ["dev"], Set(users)),
         ("_clients/dev2", ["dev2"], Set(users)),
         ("_clients/eye", ["eye"], Set(users)),
         ("_clients/rec", ["rec"], Set(users)),
         ("_clients/boss", ["boss"], Set(users)),
+        ("_clients/roads", ["roads"], Set(users)),
         ("_clients/nobody", ["nobody"], Set(users)),
         ("_clients/dev/deeper", [], []),
     ]
@@ -97,6 +103,7 @@ import TrackingMQTT
                 ./add-device \(option) dev van; ./add-device \(option) dev2 car; ./add-watcher \(option) eye van
                 ./add-recorder \(option) rec; ./add-gateway \(option) gate; ./add-operator \(option) boss van
                 ./add-recorder \(option) --housekeeper tidy; ./add-eraser \(option) wipe van
+                ./add-enhancer \(option) roads
                 unset GODWIT_PASSWORD
                 for name in nobody root; do \(plain); done
                 printf 'user root\\ntopic readwrite #\\n' >>acl.conf
@@ -214,7 +221,8 @@ import TrackingMQTT
 
     /// The rules of a user that may read every trackable.
     static let readLines = [
-        "", "/raw", "/history", "/publisher/+", "/subscriber/+", "/request/+", "/resolution", "/trip", "/event",
+        "", "/enhanced", "/journey", "/estimate", "/raw", "/history", "/publisher/+", "/subscriber/+", "/request/+",
+        "/resolution", "/trip", "/event",
         "/ack/+",
     ].map { "topic read tracking/+\($0)" }.joined(separator: "\n")
 

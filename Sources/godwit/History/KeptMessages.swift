@@ -28,7 +28,8 @@ struct KeptMessages {
 
     private let before: UnixTime?
     private let topics: [String]
-    private let positions: String
+    /// The topics of positions: those that the device sent, and those on the road.
+    private let positions: [String]
     private let trip: String
     private let raw: String
 
@@ -43,26 +44,25 @@ struct KeptMessages {
     ///   - root: The first levels of every topic.
     init(of id: TrackableID, before: UnixTime?, root: TopicRoot) {
         self.before = before
-        self.positions = root.path(.location(id))
+        self.positions = [root.path(.location(id)), root.path(.enhanced(id))]
         self.trip = root.path(.trip(id))
         self.raw = root.path(.raw(id))
         self.topics = [
             .location(id), .enhanced(id), .journey(id), .estimate(id), .trip(id), .resolution(id), .raw(id), .event(id),
             .history(id),
-        ].map {
-            (topic: Topic) in root.path(topic)
-        }
+        ].map { (topic: Topic) in root.path(topic) }
     }
 
     /// Returns `true` if the retained message of a topic must be cleared.
     ///
     /// Without a time limit, every message must be cleared. With a limit, only two kinds of messages must be: a
-    /// position message with any position from before the limit, and a trip that started before the limit. One of these
+    /// position message, as the device sent it or on the road, with any position from before the limit, and a trip that
+    /// started before the limit. One of these
     /// kinds that cannot be decoded is cleared as well.
     func isErased(_ topic: String, _ payload: ArraySlice<UInt8>) -> Bool {
         guard let before = self.before else { return true }
         switch topic {
-        case self.positions:
+        case _ where self.positions.contains(topic):
             guard let update = try? LocationCodec.decode(payload) else { return true }
             return ([update.location] + update.skipped + update.intermediate).contains { $0.time < before }
         case self.trip:
@@ -100,13 +100,13 @@ struct KeptMessages {
         return Outcome(proof, cleared: self.topics, reportsRefusals: client.reportsRefusedPublishes)
     }
 
-    /// Clears the trackable's retained position message and retained trip, each only if it contains data from before
-    /// the time `before`. First reads both messages, because their times decide. If it receives nothing on a topic, it
+    /// Clears the trackable's retained position messages and retained trip, each only if it contains data from before
+    /// the time `before`. First reads the messages, because their times decide. If it receives nothing on a topic, it
     /// checks if this user may read the topic.
     private func clearOlder(with client: MQTTClient) async throws -> Outcome {
         let found = try await self.retained(with: client)
         let due = self.topics.filter { found[$0] == true }
-        let unread = [self.positions, self.trip].filter { found[$0] == nil }
+        let unread = (self.positions + [self.trip]).filter { found[$0] == nil }
         var proof = ClearingProof(of: due + unread)
         // Rights are granted for all topics of a trackable together. Every subscriber ignores an empty message on the
         // topic `raw`.
