@@ -59,6 +59,7 @@ import Testing
         ("godwit", "watch", [Self.broker, "`godwit watch ID…`"]),
         ("godwit", "send", [Self.broker, "`godwit send COMMAND ID…`"]),
         ("godwit", "record", [Self.broker, Self.history, "`godwit record`"]),
+        ("godwit", "enhance", [Self.broker, "`godwit enhance`"]),
         ("godwit", "serve", [Self.broker, Self.history, "`godwit serve`"]),
         ("godwit", "bridge owntracks", [Self.broker, "`godwit bridge owntracks`"]),
         ("godwit", "token create", [Self.gateway, "`godwit token create`"]),

@@ -49,6 +49,12 @@ import Testing
             ("store", "sqlite:/var/lib/godwit/history.sqlite"),
         ])
 
+    static let enhance = Self.rows(
+        Self.broker + [
+            ("engine", "valhalla:http://127.0.0.1:8002"), ("profile", "truck"), ("only", "van"), ("except", "car"),
+            ("listen", "127.0.0.1:0"),
+        ])
+
     private static let place: [(String, String?)] = [("store", "postgres://me@db.example.org/tracks")]
     private static let span: [(String, String?)] = [
         ("from", "2026-05-04T09:30:00Z"), ("to", "2026-05-04T10:30:00+01:00"), ("last", "1h30m"),
@@ -156,6 +162,7 @@ import Testing
     @Test func theTablesHaveEveryOption() throws {
         let tables = [
             (Self.run, Run.self as any ParsableCommand.Type), (Self.watch, Watch.self), (Self.record, Record.self),
+            (Self.enhance, Enhance.self),
         ]
         for (rows, command) in tables + (Self.history + Self.gateway).map({ ($0.rows, $0.command) }) {
             let options = try LayeredArguments.options(of: command).map(\.name).filter { $0 != "config" }
@@ -174,6 +181,11 @@ import Testing
 
     @Test(arguments: OptionTableTests.record) func anOptionOfRecordIsTheSameInAllThreePlaces(row: Row) throws {
         try self.compare(row, ["record"], Godwit.self)
+    }
+
+    @Test(arguments: OptionTableTests.enhance) func anOptionOfEnhanceIsTheSameInAllThreePlaces(row: Row) throws {
+        let engine = row.option == "engine" ? [] : ["--engine", "valhalla:http://127.0.0.1:1"]
+        try self.compare(row, ["enhance"] + engine, Godwit.self)
     }
 
     @Test(arguments: OptionTableTests.history + OptionTableTests.gateway)
@@ -200,7 +212,8 @@ import Testing
         let value = row.value.map { "'\($0)'" } ?? "true"
         try "\(row.option): \(value)\n".write(toFile: file, atomically: true, encoding: .utf8)
         #expect(try self.parse(base + user, ["GODWIT_CONFIG": file], root) == expected)
-        if !["trackable", "source", "all", "near", "within", "as", "name", "for", "publish"].contains(row.option) {
+        let needed = ["trackable", "source", "all", "engine", "near", "within", "as", "name", "for", "publish"]
+        if !needed.contains(row.option) {
             #expect(try self.parse(base + user, [:], root) != expected)
         }
     }
