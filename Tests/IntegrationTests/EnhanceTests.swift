@@ -1,0 +1,153 @@
+import Foundation
+import TestSupport
+import Testing
+import TrackingCore
+import TrackingMQTT
+
+/// `godwit enhance` with a real broker, a real routing engine and the roads of a real town.
+@Suite(
+    .timeLimit(.minutes(10)), .serialized,
+    .enabled(if: RoadsProcess.isAvailable, "the routing engine or the OpenStreetMap extract is absent"))
+struct EnhanceTests {
+    /// The enhancer matches a drive with its streets. While the engine is away, it publishes the fixes as they are.
+    @Test func aDriveIsMatchedWithItsStreets() async throws {
+        let broker = try await MosquittoProcess.start()
+        let roads = try await RoadsProcess.start()
+        let way = try await Self.way(roads)
+        let enhancer = try Self.enhancer(broker, roads)
+        try await enhancer.waitForLog("enhancing as 'enhancer'")
+        let client = try Self.client(broker)
+        try await Self.with(client) {
+            try await client.withSubscription(to: ["tracking/van/enhanced"]) { messages in
+                var drive = Drive(way: way)
+                var iterator = messages.makeAsyncIterator()
+                func next() async throws -> (raw: Location, update: LocationUpdate) {
+                    let fix = drive.next()
+                    let payload = try LocationCodec.encode(LocationUpdate(location: fix))
+                    try await client.publish(
+                        OutgoingMessage(topic: "tracking/van", payload: payload, isRetained: true))
+                    let message = try #require(try await iterator.next())
+                    return (fix, try LocationCodec.decode(message.payload))
+                }
+                var matched: [LocationUpdate] = []
+                for _ in 0..<30 {
+                    let (fix, update) = try await next()
+                    #expect(update.location.seq == fix.seq)
+                    #expect(update.location.stream == fix.stream)
+                    // A loaded machine may let the engine miss the deadline of a fix.
+                    guard update.enhancement?.confidence == .matched else { continue }
+                    matched.append(update)
+                    #expect(Self.distance(update.location.coordinate, to: way) <= 4, "\(update.location.seq ?? 0)")
+                }
+                try #require(matched.count >= 10)
+                #expect(matched.contains { $0.enhancement?.road != nil })
+                #expect(matched.contains { $0.enhancement?.finalSeq != nil })
+                #expect(matched.contains { !$0.intermediate.isEmpty })
+                #expect(matched.flatMap(\.intermediate).allSatisfy { Self.distance($0.coordinate, to: way) <= 4 })
+
+                try await roads.kill()
+                for _ in 0..<5 {
+                    let (fix, update) = try await next()
+                    #expect(update.enhancement?.confidence == .offRoad)
+                    #expect(update.location.coordinate == fix.coordinate)
+                }
+                try await enhancer.waitForLog("Routing engine is away")
+
+                let again = try await RoadsProcess.start(port: roads.port)
+                let deadline = ContinuousClock.now + .seconds(60)
+                while try await next().update.enhancement?.confidence != .matched {
+                    try #require(ContinuousClock.now < deadline, "\(enhancer.errors)")
+                    try await Task.sleep(for: .milliseconds(100))
+                }
+                try await enhancer.waitForLog("Routing engine answers again")
+                withExtendedLifetime(again) {}
+            }
+        }
+        let result = try await enhancer.end()
+        #expect(result.code == 0, "\(result.errors)")
+        #expect(!result.errors.contains("47."), "a log has no coordinates: \(result.errors)")
+        withExtendedLifetime(broker) {}
+    }
+
+    /// A cleared position clears the position on the road.
+    @Test func aClearedPositionIsClearedOnTheRoadAsWell() async throws {
+        let broker = try await MosquittoProcess.start()
+        let roads = try await RoadsProcess.start()
+        let way = try await Self.way(roads)
+        let enhancer = try Self.enhancer(broker, roads)
+        try await enhancer.waitForLog("enhancing as 'enhancer'")
+        let client = try Self.client(broker)
+        try await Self.with(client) {
+            try await client.withSubscription(to: ["tracking/van/enhanced"]) { messages in
+                var drive = Drive(way: way)
+                var iterator = messages.makeAsyncIterator()
+                let payload = try LocationCodec.encode(LocationUpdate(location: drive.next()))
+                try await client.publish(OutgoingMessage(topic: "tracking/van", payload: payload, isRetained: true))
+                #expect(try await iterator.next()?.payload.isEmpty == false)
+                try await client.publish(OutgoingMessage(topic: "tracking/van", payload: [], isRetained: true))
+                #expect(try await iterator.next()?.payload.isEmpty == true)
+            }
+        }
+        #expect(try await enhancer.end().code == 0)
+        withExtendedLifetime(broker) {}
+    }
+
+    // MARK: - Parts
+
+    private static func enhancer(_ broker: MosquittoProcess, _ roads: RoadsProcess) throws -> RunningProgram {
+        try Programs.start(
+            "godwit", ["enhance", "--broker", broker.url, "--engine", roads.address, "--log-level", "info"])
+    }
+
+    private static func client(_ broker: MosquittoProcess) throws -> MQTTClient {
+        try MQTTClient(
+            configuration: MQTTConfiguration(
+                endpoints: [MQTTEndpoint(host: "127.0.0.1", port: broker.port)], client: try ClientID("test")))
+    }
+
+    private static func with(_ client: MQTTClient, _ body: () async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await client.run() }
+            defer { group.cancelAll() }
+            try await body()
+        }
+    }
+
+    /// Returns the way through Vaduz and on to Schaan, with a point at least every two metres.
+    private static func way(_ roads: RoadsProcess) async throws -> [Coordinate] {
+        let answer = try await roads.request(
+            "POST", "/route",
+            #"{"locations":[{"lat":47.1410,"lon":9.5209},{"lat":47.1650,"lon":9.5100}],"costing":"auto"}"#)
+        let text = try #require(try JSONValue(json: answer.body)["trip"]?["legs"]?.list?.first?["shape"]?.text)
+        let shape = try #require(Polyline.decode(text, limit: 10_000))
+        return zip(shape, shape.dropFirst()).flatMap { start, end in
+            let steps = max(1, Int((start.distance(to: end).value / 2).rounded(.up)))
+            return (0..<steps).map { start.interpolated(to: end, fraction: Double($0) / Double(steps)) }
+        }
+    }
+
+    private static func distance(_ place: Coordinate, to way: [Coordinate]) -> Double {
+        way.map { $0.distance(to: place).value }.min() ?? .infinity
+    }
+}
+
+/// Fixes along a way, one a second, beside the road by a few metres.
+private struct Drive {
+    let way: [Coordinate]
+    private var count: UInt64 = 0
+    private var position = 0
+
+    init(way: [Coordinate]) { self.way = way }
+
+    mutating func next() -> Location {
+        self.count += 1
+        self.position = min(self.position + 7, self.way.count - 2)
+        let ahead = self.way[self.position].bearing(to: self.way[self.position + 1])
+        let offset = Meters(Double(self.count % 4))
+        var fix = Location(
+            coordinate: self.way[self.position].destination(bearing: ahead + 90, distance: offset),
+            time: UnixTime(1_790_000_000 + Double(self.count)))
+        (fix.seq, fix.stream, fix.speed, fix.accuracyHorizontal) = (self.count, StreamID("s1"), 14, 5)
+        return fix
+    }
+}
