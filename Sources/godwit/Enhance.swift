@@ -144,7 +144,7 @@ struct EngineAddress: Hashable, ExpressibleByArgument, CustomStringConvertible {
     }
 }
 
-extension TravelProfile: @retroactive ExpressibleByArgument {}
+extension TravelProfile: ExpressibleByArgument {}
 
 /// Answers the HTTP health checks of an enhancer that runs with `--listen`.
 private final class EnhancerHealth: Sendable {

@@ -23,7 +23,9 @@ import TrackingCore
         }
 
         /// Connects and grants all subscriptions.
-        mutating func connect(_ connection: Int = 0) -> [EnhancerStateMachine.Action] {
+        ///
+        /// - Parameter standing: The session whose liveness the broker retains under the enhancer's name.
+        mutating func connect(_ connection: Int = 0, standing: String? = nil) -> [EnhancerStateMachine.Action] {
             let actions = self.happened(.transport([.connected(connection: connection, sessionPresent: false)]))
             let grants = actions.flatMap { action -> [TransportEvent] in
                 guard case .send(let commands) = action else { return [] }
@@ -31,6 +33,11 @@ import TrackingCore
                     guard case .subscribe(let filters, let token) = command else { return nil }
                     return .subscribed(token, refusals: filters.map { _ in nil })
                 }
+            }
+            if let standing {
+                _ = self.receive(
+                    "tracking/_clients/roads",
+                    #"{"status":"online","session":"\#(standing)","connection":0,"lease":90}"#)
             }
             return self.happened(.transport(grants))
         }
@@ -232,12 +239,13 @@ import TrackingCore
         #expect(Talk.requests(talk.fix(1)).count == 1)
     }
 
-    @Test func aForeignProgramWithTheClientIDEndsTheEnhancer() throws {
+    @Test func anotherProgramWithTheClientIDEndsTheEnhancer() throws {
         var talk = try Talk()
-        let actions = talk.happened(.transport([.connected(connection: 0, sessionPresent: false)]))
-        #expect(!actions.isEmpty)
-        _ = talk.receive("tracking/_clients/roads", #"{"status":"online","session":"other","connection":0,"lease":90}"#)
-        #expect(talk.machine.failure == nil)
+        _ = talk.connect()
+        _ = talk.happened(.transport([.disconnected(Disconnection(reason: nil, retry: .seconds(1), lasted: .zero))]))
+        let actions = talk.connect(1, standing: "other")
+        #expect(talk.machine.failure?.code == .takenOver)
+        #expect(actions.last == .send([.close(within: .zero)]))
     }
 
     @Test func trackablesAreLimited() throws {
