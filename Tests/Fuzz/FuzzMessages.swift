@@ -16,6 +16,12 @@ func fuzzMessages(_ bytes: [UInt8]) {
     if let value = try? MessageCodec.decodeTrip(bytes) {
         precondition((try? MessageCodec.decodeTrip(MessageCodec.encode(value))) == value)
     }
+    if let value = try? MessageCodec.decodeJourney(bytes), let encoded = try? MessageCodec.encode(value) {
+        precondition((try? MessageCodec.decodeJourney(encoded)) == value)
+    }
+    if let value = try? MessageCodec.decodeEstimate(bytes), let encoded = try? MessageCodec.encode(value) {
+        precondition((try? MessageCodec.decodeEstimate(encoded)) == value)
+    }
     if let value = try? NextBillionLocation(decoding: bytes) {
         precondition((try? NextBillionLocation(decoding: value.encoded)) != nil)
     }

@@ -27,6 +27,7 @@ EXAMPLES = {
     "Location update": "location-update", "Presence": "publisher-presence", "Resolution request": "resolution-request",
     "Resolution in force": "resolution-in-force", "Liveness": "liveness", "Event": "event", "Batch": "history-batch",
     "Acknowledgement": "acknowledgement", "Trip": "trip", "Command": "command", "Answer": "answer",
+    "Journey": "journey", "Estimate": "estimate",
 }
 
 

@@ -97,7 +97,8 @@ extension TrackingEvent.Kind {
     public static let fenceLeft = Self(rawValue: "FENCE_LEFT")
     /// The event of a rule that the trackable stayed in a fence for the time that the rule requires.
     public static let fenceDwelled = Self(rawValue: "FENCE_DWELLED")
-    /// The event of a rule that the trackable came near its destination.
+    /// The event of a rule that the trackable came near its destination, or of an enhancer that it arrived at a stop of
+    /// its journey. The second event has the member `stop` in its detail.
     public static let arrived = Self(rawValue: "ARRIVED")
     /// The event of a rule that no position of the trackable was received for the time that the rule gives.
     public static let silent = Self(rawValue: "SILENT")

@@ -219,7 +219,7 @@ extension JSONObject {
 
 extension JSONScanner {
     /// Reads a geographic position, `[longitude, latitude]`. Further numbers are ignored, as in GeoJSON.
-    fileprivate mutating func place() throws(Refusal) -> Coordinate {
+    mutating func place() throws(Refusal) -> Coordinate {
         var numbers: [Double] = []
         try self.beginArray()
         while try self.nextElement() {

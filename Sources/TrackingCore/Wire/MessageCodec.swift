@@ -84,13 +84,18 @@ public enum MessageCodec {
 }
 
 extension JSONWriter {
+    /// Writes a geographic position, `[longitude, latitude]`.
+    mutating func place(_ place: Coordinate) {
+        self.raw("[")
+        self.number(place.longitude)
+        self.raw(",")
+        self.number(place.latitude)
+        self.raw("]")
+    }
+
     fileprivate mutating func members(_ approach: Approach) {
         self.name("destination")
-        self.raw("[")
-        self.number(approach.destination.longitude)
-        self.raw(",")
-        self.number(approach.destination.latitude)
-        self.raw("]")
+        self.place(approach.destination)
         self.member("distance", approach.distance?.value, .notNegative)
         self.member("timeToArrival", approach.timeToArrival?.inSeconds, .notNegative)
     }

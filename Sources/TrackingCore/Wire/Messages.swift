@@ -183,6 +183,12 @@ public struct TrackingEvent: Hashable, Sendable {
         public static let sourceLost = Kind(rawValue: "SOURCE_LOST")
         /// The event that a command was executed or rejected. The detail is a ``CommandAnswer``.
         public static let command = Kind(rawValue: "COMMAND")
+        /// The event that the trackable arrives at the next stop of its journey within about five minutes.
+        public static let approaching = Kind(rawValue: "APPROACHING")
+        /// The event that the earliest estimated arrival at a stop is after the planned time.
+        public static let delayed = Kind(rawValue: "DELAYED")
+        /// The event that the trackable has left the route to the next stop of its journey.
+        public static let offRoute = Kind(rawValue: "OFF_ROUTE")
     }
 
     /// A value in the detail of an event: any JSON value except `null`.

@@ -6,6 +6,7 @@ enum WireRoot {
     case intermediate(Int)
     case resolution
     case enhanced
+    case stop(Int)
 
     /// Returns the path of a member of this object, for example `skippedLocations[3].properties.speed`.
     func path(_ member: String) -> String {
@@ -17,6 +18,7 @@ enum WireRoot {
             case .intermediate(let index): "intermediateLocations[\(index)]"
             case .resolution: "resolution"
             case .enhanced: "enhanced"
+            case .stop(let index): "stops[\(index)]"
             }
         return object.isEmpty || member.isEmpty ? object + member : "\(object).\(member)"
     }
@@ -32,6 +34,7 @@ struct NumberRule {
         lowest: -.greatestFiniteMagnitude, highest: .greatestFiniteMagnitude, words: "a number")
     static let notNegative = NumberRule(lowest: 0, highest: .greatestFiniteMagnitude, words: "a number of 0 or more")
     static let fraction = NumberRule(lowest: 0, highest: 1, words: "a number from 0 to 1")
+    static let radius = NumberRule(lowest: 1, highest: 100_000, words: "a number of metres from 1 to 100000")
     static let percent = NumberRule(lowest: 0, highest: 100, words: "a number from 0 to 100")
     static let latitude = NumberRule(lowest: -90, highest: 90, words: "a latitude from -90 to 90")
     static let longitude = NumberRule(lowest: -180, highest: 180, words: "a longitude from -180 to 180")
