@@ -20,8 +20,8 @@ struct Godwit: AsyncParsableCommand {
             """,
         version: ProgramVersion.text(commit: String(cString: godwit_commit())),
         subcommands: [
-            Watch.self, Record.self, Enhance.self, Serve.self, Token.self, Share.self, Send.self, History.self,
-            Last.self,
+            Watch.self, Record.self, Enhance.self, Serve.self, Token.self, Share.self, Send.self,
+            JourneyCommand.self, History.self, Last.self,
             Trackables.self, Trips.self,
             Import.self,
             Verify.self, Erase.self, FenceCommand.self, RuleCommand.self, Audit.self, Bridge.self, Backup.self,
