@@ -5,7 +5,8 @@ public import TrackingCore
 import TrackingRuntime
 
 /// Receives the positions of trackables from the broker, lets a routing engine match them with roads, and publishes the
-/// positions on the road on the topics `tracking/{id}/enhanced`.
+/// positions on the road on the topics `tracking/{id}/enhanced`. For trackables with a journey, it publishes the
+/// estimated arrival times on the topics `tracking/{id}/estimate`.
 ///
 ///     let enhancer = Enhancer(configuration: configuration, engine: engine, transport: transport)
 ///     try await enhancer.run()
@@ -101,6 +102,7 @@ public final class Enhancer<Transport: MessageTransport>: Service {
         switch action {
         case .send(let commands): self.transport.send(commands)
         case .match(let number, let request): group.addTask { await self.match(number, request) }
+        case .route(let number, let request): group.addTask { await self.route(number, request) }
         case .deliver(let event):
             self.log(event)
             self.metrics.happened(event)
@@ -119,6 +121,16 @@ public final class Enhancer<Transport: MessageTransport>: Service {
         let isFailure = if case .failure(let error) = result { error.code != .noRoad } else { false }
         self.metrics.answered(isFailure: isFailure, after: start.duration(to: self.clock.moment.now))
         self.mailbox.post(.answered(number, result))
+    }
+
+    private func route(_ number: Int, _ request: RouteRequest) async {
+        let result: Result<Route, TrackingError>
+        do throws(TrackingError) {
+            result = .success(try await self.engine.route(request))
+        } catch {
+            result = .failure(error)
+        }
+        self.mailbox.post(.routed(number, result))
     }
 
     private func log(_ event: EnhancerEvent) {

@@ -45,10 +45,11 @@ public struct EnhancerConfiguration: MemberConfiguration, Hashable {
         (self.only.isEmpty || self.only.contains(id)) && !self.except.contains(id)
     }
 
-    /// The topic filters of the positions that are enhanced.
+    /// The topic filters of the positions that are enhanced, and of the journeys and estimates of their trackables.
     var filters: [TopicFilter] {
-        self.only.isEmpty
-            ? [.everyLocation] : self.only.subtracting(self.except).sorted().map { .topic(.location($0)) }
+        guard !self.only.isEmpty else { return [.everyLocation, .everyJourney, .everyEstimate] }
+        let ids = self.only.subtracting(self.except).sorted()
+        return ids.map { .topic(.location($0)) } + ids.flatMap { [.topic(.journey($0)), .topic(.estimate($0))] }
     }
 }
 
@@ -73,4 +74,9 @@ public enum EnhancerEvent: Hashable, Sendable {
     case engineBack(after: Duration)
     /// The enhancer stops because of this error, from which it cannot recover.
     case failed(TrackingError)
+}
+
+extension SessionID {
+    /// A number that differs from run to run, from which the ids of events are made.
+    var seed: UInt64 { self.rawValue.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 } }
 }

@@ -7,8 +7,8 @@ extension EnhancerStateMachine {
         switch event {
         case .connected(let connection, _): self.connected(connection, now: moment.now)
         case .disconnected(let disconnection): self.disconnected(disconnection)
-        case .received(let message): self.received(message, now: moment.now)
-        case .subscribed(let token, let refusals): self.subscribed(token, refusals, now: moment.now)
+        case .received(let message): self.received(message, at: moment)
+        case .subscribed(let token, let refusals): self.subscribed(token, refusals, at: moment)
         case .published(let token, let refusal): self.published(token, refusal)
         }
     }
@@ -34,14 +34,15 @@ extension EnhancerStateMachine {
     private mutating func disconnected(_ disconnection: Disconnection) -> [Action] {
         for case .update(let id) in self.member.disconnected(disconnection) { self.unpublished.insert(id) }
         self.refusals.disconnected()
+        self.journeys.disconnected()
         return [.deliver(.disconnected(disconnection))]
     }
 
     private mutating func subscribed(
-        _ token: TransportToken, _ refusals: [TrackingError?], now: MonotonicTime
+        _ token: TransportToken, _ refusals: [TrackingError?], at moment: Moment
     ) -> [Action] {
         switch self.member.subscribed(token) {
-        case .settle: return self.settled(now: now)
+        case .settle: return self.settled(at: moment)
         case .positions(let filters):
             var actions: [Action] = []
             for (filter, refusal) in zip(filters, refusals) {
@@ -51,16 +52,16 @@ extension EnhancerStateMachine {
                 }
                 self.refusals.answered(filter, refusal)
             }
-            self.refusals.scheduleRetry(now: now)
+            self.refusals.scheduleRetry(now: moment.now)
             return actions
-        case .update, .ignored, nil: return []
+        case .update, .estimate, .ignored, nil: return []
         }
     }
 
     /// Handles the answer to the last subscription of a connection. The enhancer publishes its liveness, and the newest
     /// update of each trackable for which the broker may not have it.
-    private mutating func settled(now: MonotonicTime) -> [Action] {
-        switch self.member.settled(now: now) {
+    private mutating func settled(at moment: Moment) -> [Action] {
+        switch self.member.settled(now: moment.now) {
         case .notConnected: return []
         case .takenOver(let error):
             self.failure = error
@@ -71,16 +72,28 @@ extension EnhancerStateMachine {
             let updates = ids.flatMap { id in
                 self.send(self.trackables[id]?.lastPublished.map { [$0] } ?? [], of: id)
             }
+            let trackables = self.trackables
+            let estimates = self.journeys.settled(at: moment) { trackables[$0]?.lastPublished?.location }
             return [.deliver(.connected), .send(commands)] + updates + Self.sending(self.member.clearAgain())
+                + self.perform(estimates)
         }
     }
 
-    private mutating func received(_ message: IncomingMessage, now: MonotonicTime) -> [Action] {
+    private mutating func received(_ message: IncomingMessage, at moment: Moment) -> [Action] {
         do throws(TrackingError) {
-            switch try self.member.received(message, now: now) {
+            switch try self.member.received(message, now: moment.now) {
             case .role(.location(let id)) where self.configuration.includes(id) && !self.isStopping:
                 guard !message.payload.isEmpty else { return self.cleared(id) }
-                return self.received(try LocationCodec.decode(message.payload), of: id, now: now)
+                let update = try LocationCodec.decode(message.payload)
+                return self.received(update, of: id, now: moment.now)
+                    + self.perform(self.journeys.moved(update.location, of: id, at: moment))
+            case .role(.journey(let id)) where self.configuration.includes(id) && !self.isStopping:
+                let fix = self.trackables[id]?.lastPublished?.location
+                return self.perform(
+                    try self.journeys.received(journey: Array(message.payload), of: id, at: fix, moment))
+            case .role(.estimate(let id)) where self.configuration.includes(id) && message.isRetained:
+                self.journeys.received(retainedEstimate: message.payload, of: id)
+                return []
             case .ownLiveness(let commands): return Self.sending(commands)
             case .role, .presence, .liveness, .foreign: return []
             }
@@ -91,11 +104,28 @@ extension EnhancerStateMachine {
     }
 
     private mutating func published(_ token: TransportToken, _ refusal: TrackingError?) -> [Action] {
-        guard case .role(.update(let id)) = self.member.published(token), let refusal, !self.hasReportedRefusal else {
-            return []
+        guard let answer = self.member.published(token), let refusal, !self.hasReportedRefusal else { return [] }
+        switch answer {
+        case .role(.update(let id)), .role(.estimate(let id)):
+            self.hasReportedRefusal = true
+            return [.deliver(.publishRefused(id, refusal))]
+        default: return []
         }
-        self.hasReportedRefusal = true
-        return [.deliver(.publishRefused(id, refusal))]
+    }
+
+    // MARK: - Journeys
+
+    /// Returns the actions for the decisions about journeys and estimates.
+    mutating func perform(_ decisions: [JourneyEstimates.Action]) -> [Action] {
+        decisions.flatMap { decision -> [Action] in
+            switch decision {
+            case .route(let number, let request): [.route(number, request)]
+            case .publish(let topic, let payload):
+                topic.trackable.map { id in
+                    Self.sending([self.member.publish(topic, payload, .estimate(id))])
+                } ?? []
+            }
+        }
     }
 
     // MARK: - Updates

@@ -9,6 +9,8 @@ package struct EnhancerStateMachine: Sendable {
         case transport([TransportEvent])
         /// The engine answered a request of this number.
         case answered(Int, Result<RoadMatch, TrackingError>)
+        /// The engine answered the request of this number for a route.
+        case routed(Int, Result<Route, TrackingError>)
         /// The deadline ``EnhancerStateMachine/nextDeadline`` has passed.
         case timer
         /// The program asks the enhancer to stop in an orderly way.
@@ -21,6 +23,8 @@ package struct EnhancerStateMachine: Sendable {
         case send([TransportCommand])
         /// Send this request to the engine. The program answers with the event `answered` and the same number.
         case match(Int, MatchRequest)
+        /// Request a route from the engine. The program answers with the event `routed` and the same number.
+        case route(Int, RouteRequest)
         /// Deliver this event to the readers of the enhancer's event stream.
         case deliver(EnhancerEvent)
     }
@@ -33,6 +37,8 @@ package struct EnhancerStateMachine: Sendable {
         case settle
         /// The publish of an update of a trackable.
         case update(TrackableID)
+        /// The publish of an estimate or of an event of a trackable.
+        case estimate(TrackableID)
         /// A subscription whose answer from the broker the enhancer ignores.
         case ignored
     }
@@ -58,6 +64,7 @@ package struct EnhancerStateMachine: Sendable {
     /// The approximate size of ``trackables`` in memory.
     var bytes = 0
     var refusals = FilterRefusals<TopicFilter>()
+    var journeys: JourneyEstimates
     /// The trackables whose last update may not have reached the broker.
     var unpublished: Set<TrackableID> = []
     var hasReportedRefusal = false
@@ -71,6 +78,7 @@ package struct EnhancerStateMachine: Sendable {
     package init(configuration: EnhancerConfiguration) {
         self.configuration = configuration
         self.member = MemberStateMachine(configuration, lease: configuration.lease)
+        self.journeys = JourneyEstimates(profile: configuration.profile, seed: configuration.session.seed)
     }
 
     /// `true` once the connection is closed and will not be made again.
@@ -84,7 +92,10 @@ package struct EnhancerStateMachine: Sendable {
 
     /// The time at which the program must give the event `timer` to the state machine; `nil` for no such time.
     package var nextDeadline: MonotonicTime? {
-        [self.member.nextDeadline, self.deadlines.next, self.idle.next, self.refusals.retryAt].compactMap(\.self).min()
+        [
+            self.member.nextDeadline, self.deadlines.next, self.idle.next, self.refusals.retryAt,
+            self.journeys.nextDeadline,
+        ].compactMap(\.self).min()
     }
 
     /// Returns the numbers of updates since the last call.
@@ -103,6 +114,7 @@ package struct EnhancerStateMachine: Sendable {
             events.flatMap { self.happened($0, at: moment) } + self.startRequests(now: moment.now)
         case .answered(let number, let result):
             self.answered(number, result, now: moment.now) + self.startRequests(now: moment.now)
+        case .routed(let number, let result): self.perform(self.journeys.answered(number, result, at: moment))
         case .timer: self.timerFired(at: moment) + self.startRequests(now: moment.now)
         case .stop: self.stop()
         }
@@ -258,6 +270,7 @@ package struct EnhancerStateMachine: Sendable {
             self.figures.late += late
         }
         for id in self.idle.popExpired(now: moment.now) { actions += self.drop(id) }
+        actions += self.perform(self.journeys.timerFired(at: moment))
         return actions + self.subscribeAgain(now: moment.now)
     }
 }
