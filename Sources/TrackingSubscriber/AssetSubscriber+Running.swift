@@ -5,14 +5,17 @@ public import TrackingCore
 /// Methods that watch a trackable and run the subscriber by themselves, so that the program does not call `run()`.
 extension AssetSubscriber {
     /// Watches one trackable, given by a name in the program's text, and delivers its positions. The subscriber runs by
-    /// itself, as in the method `locations(of:requesting:)` for a `TrackableID`.
+    /// itself, as in the method `locations(of:preferring:requesting:)` for a `TrackableID`.
     ///
     /// - Parameters:
     ///   - name: The trackable's name: 1 to 128 bytes without control characters. An invalid name stops the program.
     ///     For a name that the program reads at run time, make a `TrackableID`.
+    ///   - kind: The kind of positions to deliver where both exist: published or enhanced.
     ///   - resolution: The resolution to request: how often and how precisely the publisher shall publish.
-    public func locations(of name: StaticString, requesting resolution: Resolution) -> AsyncStream<ReceivedUpdate> {
-        self.locations(of: TrackableID(literal: name), requesting: resolution)
+    public func locations(
+        of name: StaticString, preferring kind: PositionKind? = nil, requesting resolution: Resolution
+    ) -> AsyncStream<ReceivedUpdate> {
+        self.locations(of: TrackableID(literal: name), preferring: kind, requesting: resolution)
     }
 
     /// Watches one trackable, and delivers its positions from now on; late ones are marked. The first call starts the
@@ -24,7 +27,7 @@ extension AssetSubscriber {
     ///     }
     ///
     /// The subscriber runs until ``finish()``. Do not call ``run()`` as well. Several streams may watch the same
-    /// trackable; the resolution of the latest call is in force. The end of a trackable's last stream withdraws the
+    /// trackable; the resolution and the kind of positions of the latest call are in force. The end of a trackable's last stream withdraws the
     /// request and stops watching the trackable. The connection remains for further streams.
     ///
     /// All streams end when the subscriber ends, for example because another program uses the same client id. The
@@ -32,10 +35,14 @@ extension AssetSubscriber {
     ///
     /// - Parameters:
     ///   - id: The trackable.
+    ///   - kind: The kind of positions to deliver where both exist: published, or enhanced ones on the road (see
+    ///     ``PositionKind/enhanced``). `nil` for the kind of the configuration, which is published by default.
     ///   - resolution: The resolution to request: how often and how precisely the publisher shall publish.
-    public func locations(of id: TrackableID, requesting resolution: Resolution) -> AsyncStream<ReceivedUpdate> {
+    public func locations(
+        of id: TrackableID, preferring kind: PositionKind? = nil, requesting resolution: Resolution
+    ) -> AsyncStream<ReceivedUpdate> {
         let events = self.events
-        let watch = self.beginWatch(id, requesting: resolution)
+        let watch = self.beginWatch(id, preferring: kind, requesting: resolution)
         if self.begins() { self.runDetached() }
         return AsyncStream {
             for await case .location(id, let update) in events { return update }
@@ -44,9 +51,11 @@ extension AssetSubscriber {
         }
     }
 
-    private func beginWatch(_ id: TrackableID, requesting resolution: Resolution) -> Watch {
+    private func beginWatch(
+        _ id: TrackableID, preferring kind: PositionKind?, requesting resolution: Resolution
+    ) -> Watch {
         self.shared.withLock { $0.watches[id, default: 0] += 1 }
-        self.watch(id, requesting: resolution)
+        self.watch(id, requesting: resolution, preferring: kind)
         return Watch { self.endWatch(id) }
     }
 

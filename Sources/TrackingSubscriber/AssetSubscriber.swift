@@ -17,7 +17,7 @@ import TrackingRuntime
 ///
 /// Network failures never throw. They appear in ``states(of:)``.
 public final class AssetSubscriber<Transport: MessageTransport>: Service {
-    private let configuration: SubscriberConfiguration
+    let configuration: SubscriberConfiguration
     private let transport: Transport
     let logger: Logger
     private let clock = DeviceClock()
@@ -41,7 +41,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         var isSettled = false
         var brokerDrops = BrokerDrops()
         var lastDropWarning: MonotonicTime?
-        /// The number of open streams of `locations(of:requesting:)`, by trackable.
+        /// The number of open streams of `locations(of:preferring:requesting:)`, by trackable.
         var watches: [TrackableID: Int] = [:]
     }
 
@@ -67,8 +67,12 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     /// - Parameters:
     ///   - id: The trackable.
     ///   - resolution: The resolution to request from the trackable's publisher; `nil` requests none.
-    public func watch(_ id: TrackableID, requesting resolution: Resolution? = nil) {
-        self.mailbox.post(.watch(id, resolution))
+    ///   - kind: The kind of positions to deliver where both exist: published or enhanced. `nil` for that of the
+    ///     configuration, which is always used with ``SubscriberConfiguration/watchesAll``.
+    public func watch(
+        _ id: TrackableID, requesting resolution: Resolution? = nil, preferring kind: PositionKind? = nil
+    ) {
+        self.mailbox.post(.watch(id, resolution, kind))
     }
 
     /// Stops watching a trackable. Clears the messages at the broker in which this subscriber requests a resolution of
@@ -237,7 +241,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     // MARK: - Running
 
     /// Runs the subscriber until ``finish()``, a graceful shutdown, or cancellation of the task. Call it once. Do not
-    /// call it if `locations(of:requesting:)` is used, which runs the subscriber by itself.
+    /// call it if `locations(of:preferring:requesting:)` is used, which runs the subscriber by itself.
     ///
     /// - Throws: `takenOver` when another program uses the client id; `invalidConfiguration` when the subscriber runs
     ///   or ran already; after the end, the broker's error if it rejected the name of a watched trackable as invalid.
@@ -245,7 +249,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         guard self.begins() else {
             throw TrackingError(
                 .invalidConfiguration,
-                "cannot run the subscriber: it runs or ran already. Call run() once, and not with locations(of:requesting:)"
+                "cannot run the subscriber: it runs or ran already. Call run() once, and not with locations(of:preferring:requesting:)"
             )
         }
         try await self.runToEnd()
@@ -359,16 +363,10 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
             if state == .failed { self.shared.withLock { $0.failure = reason } }
         case .badMessage(let topic, let error):
             self.bad.skipped(topic, error, now: self.clock.moment.now)
-        case .refused(let id, let error):
-            let what = id.map { "\($0)" } ?? "all trackables"
-            self.logger.warning(
-                "Broker rejected the subscription to a trackable: the subscriber receives nothing of it and tries again",
-                metadata: ["trackable": "\(what)", "reason": "\(error)"])
-        case .publishRefused(let topic, let error):
-            self.logger.warning(
-                "Broker rejected the subscriber's presence or resolution request: publishers ignore the request or do not count the subscriber, but positions still arrive if this user may read them",
-                metadata: ["topic": "\(topic)", "reason": "\(error)"])
-        case .locationCleared, .positionsKept, .raw, .trip, .tripRecorded, .event, .silent, .connection:
+        case .refused, .enhancedRefused, .publishRefused:
+            self.logRefusal(event)
+        case .publishedLocation, .locationCleared, .positionsKept, .raw, .trip, .tripRecorded, .event, .silent,
+            .connection:
             break
         }
     }

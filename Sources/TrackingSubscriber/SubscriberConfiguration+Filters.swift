@@ -2,20 +2,24 @@ import TrackingCore
 
 extension SubscriberConfiguration {
     /// Returns the topic filters to which the subscriber subscribes for one trackable that the program watches by its
-    /// id.
-    func filters(of id: TrackableID) -> [TopicFilter] {
+    /// id, with the enhanced positions if `kind` is ``PositionKind/enhanced``.
+    func filters(of id: TrackableID, preferring kind: PositionKind) -> [TopicFilter] {
+        let enhanced: [Topic] = kind == .enhanced ? [.enhanced(id)] : []
         let raw: [Topic] = self.wantsRaw ? [.raw(id)] : []
         let recorded: [Topic] = self.wantsRecorded ? [.history(id)] : []
-        let topics = [.resolution(id), .location(id)] + raw + [.trip(id), .event(id)] + recorded
+        let topics = [.resolution(id), .location(id)] + enhanced + raw + [.trip(id), .event(id)] + recorded
         return [.publishers(id)] + topics.map(TopicFilter.topic)
     }
 
     /// The topic filters to which a subscriber subscribes when it watches all trackables: first the positions, then the
-    /// topics without retained messages, and last the presences, the resolutions in force and the trips.
+    /// topics without retained messages, then the presences, the resolutions in force and the trips. The enhanced
+    /// positions come last, because no other message depends on them.
     var filtersForAll: [TopicFilter] {
         let raw: [TopicFilter] = self.wantsRaw ? [.everyRaw] : []
         let recorded: [TopicFilter] = self.wantsRecorded ? [.everyHistory] : []
+        let enhanced: [TopicFilter] = self.prefers == .enhanced ? [.everyEnhanced] : []
         return [.everyLocation] + raw + [.everyEvent] + recorded + [.everyPublisher, .everyResolution, .everyTrip]
+            + enhanced
     }
 }
 
@@ -44,5 +48,11 @@ extension TopicFilter {
             .everyEvent, .everyAck, .everyEnhanced, .everyJourney, .everyEstimate, .all:
             nil
         }
+    }
+
+    /// `true` for a topic filter of enhanced positions. If the broker rejects it, the positions that publishers publish
+    /// are delivered.
+    var isEnhanced: Bool {
+        if case .topic(.enhanced) = self { true } else { self == .everyEnhanced }
     }
 }

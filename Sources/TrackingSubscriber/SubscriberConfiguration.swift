@@ -20,6 +20,9 @@ public struct SubscriberConfiguration: MemberConfiguration, Hashable {
     public var isPresentOnlyWhileAsking = false
     /// `true` to receive raw positions too: positions as the receiver measured them, without the publisher's filters.
     public var wantsRaw = false
+    /// The kind of positions to deliver where both exist: those that publishers publish, or enhanced ones on the road. A
+    /// program can choose another kind for a single trackable (``AssetSubscriber/watch(_:requesting:preferring:)``).
+    public var prefers = PositionKind.published
     /// `true` to receive also trips and events that were not published live and arrive only in batches of records for
     /// recorders. A publisher that was not connected sends such batches later. The subscriber receives all batches for
     /// that, and ignores the points in them.
@@ -63,6 +66,20 @@ public struct SubscriberConfiguration: MemberConfiguration, Hashable {
         self.client = client
         self.session = session
     }
+}
+
+/// The kind of the positions that a subscriber delivers: as published, or on the road.
+public enum PositionKind: String, Hashable, Sendable, CaseIterable {
+    /// The positions as publishers publish them.
+    case published
+    /// The positions on the road, which an enhancer makes of the published ones. Each replaces the published position of
+    /// the same fix.
+    ///
+    /// The published positions are delivered while there is no enhancer: at first, and when no enhanced position has
+    /// arrived for two intervals of the resolution in force, at least 2 s. A position is never delayed by more than 10 s,
+    /// and never older than the one delivered before it. ``/TrackingCore/LocationUpdate/enhancement`` is `nil` in a
+    /// published position.
+    case enhanced
 }
 
 /// The state of a watched trackable as the subscriber sees it: offline, online, stale or failed.
@@ -136,6 +153,10 @@ public struct ReceivedUpdate: Hashable, Sendable {
 public enum SubscriberEvent: Hashable, Sendable {
     /// A position of the trackable arrived that was not delivered before.
     case location(TrackableID, ReceivedUpdate)
+    /// A new position of the trackable arrived from its publisher, and the program prefers enhanced positions of this
+    /// trackable (``PositionKind/enhanced``). Delivered at once, for each position of the publisher. The event
+    /// ``location(_:_:)`` has the preferred positions.
+    case publishedLocation(TrackableID, ReceivedUpdate)
     /// The position that the broker retained for the trackable was cleared, for example by `godwit erase`. A program
     /// that stores positions must delete those of the trackable. The clearing is delivered once, until another position
     /// arrives.
@@ -159,6 +180,10 @@ public enum SubscriberEvent: Hashable, Sendable {
     /// subscriber tries again after waits of up to 15 minutes. The event is delivered once for a rejection that lasts,
     /// and again after a new connection.
     case refused(TrackableID?, TrackingError)
+    /// The broker rejects the subscription to the enhanced positions of a trackable, or of all trackables (`nil`), with
+    /// this reason. The positions that publishers publish are delivered instead. The event is delivered once for each
+    /// trackable.
+    case enhancedRefused(TrackableID?, TrackingError)
     /// The broker rejects a message in which the subscriber announces its presence or requests a resolution, on this
     /// topic. Publishers then do not count the subscriber, or ignore its request. Positions are delivered all the same.
     /// The event is delivered once for each topic and connection.

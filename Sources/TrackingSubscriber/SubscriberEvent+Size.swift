@@ -5,15 +5,16 @@ extension SubscriberEvent {
     var approximateBytes: Int {
         let content =
             switch self {
-            case .location(let id, let received), .raw(let id, let received):
+            case .location(let id, let received), .publishedLocation(let id, let received), .raw(let id, let received):
                 id.rawValue.utf8.count + received.update.location.approximateBytes
                     + Self.bytes(received.update.skipped) + Self.bytes(received.update.intermediate)
-                    + Self.bytes(received.skipped)
+                    + Self.bytes(received.skipped) + (received.update.enhancement?.approximateBytes ?? 0)
             case .badMessage(let topic, let error), .publishRefused(let topic, let error):
                 topic.utf8.count + error.message.utf8.count
             case .positionsKept(let ids):
                 ids.reduce(0) { $0 + MemoryLayout<TrackableID>.stride + $1.rawValue.utf8.count }
-            case .state(_, _, let error?), .refused(_, let error): error.message.utf8.count
+            case .state(_, _, let error?), .refused(_, let error), .enhancedRefused(_, let error):
+                error.message.utf8.count
             case .trip(_, let trip?), .tripRecorded(_, let trip): trip.approximateBytes
             case .event(_, let event): event.approximateBytes
             case .locationCleared, .state, .presence, .resolution, .trip, .silent, .connection: 0
@@ -24,6 +25,11 @@ extension SubscriberEvent {
     private static func bytes(_ locations: [Location]) -> Int {
         locations.reduce(0) { $0 + MemoryLayout<Location>.stride + $1.approximateBytes }
     }
+}
+
+extension Enhancement {
+    /// The approximate number of bytes of the names of the road and its class on the heap.
+    fileprivate var approximateBytes: Int { (self.road?.utf8.count ?? 0) + (self.roadClass?.utf8.count ?? 0) }
 }
 
 extension Trip {

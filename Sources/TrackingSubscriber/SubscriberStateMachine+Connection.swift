@@ -20,7 +20,7 @@ extension SubscriberStateMachine {
         let own = self.member.ownLiveness
         let named =
             self.configuration.watchesAll
-            ? self.configuration.filtersForAll : self.assets.keys.flatMap { self.configuration.filters(of: $0) }
+            ? self.configuration.filtersForAll : self.assets.keys.flatMap { self.filters(of: $0) }
         let filters = named + self.member.watchedLiveness + [own]
         self.retained.connected(filters)
         return [.deliver(.connection(nil)), .send([self.member.subscribe([own], .ignored)])]
@@ -80,13 +80,15 @@ extension SubscriberStateMachine {
         case .watching(let id):
             guard self.member.session.isAnnounced, let asset = self.assets[id] else { return [] }
             if asset.signs.last == nil { self.assets[id]?.signs.last = moment.now }
-            let answer = self.answered(self.configuration.filters(of: id), refusals, at: moment)
+            let answer = self.answered(self.filters(of: id), refusals, at: moment)
             self.expectMessage(of: id, at: moment)
             return answer + self.announce(id, at: moment) + self.stateMayHaveChanged(id, reason: nil)
         case .retry(let filters):
             let answer = self.answered(filters, refusals, at: moment)
             for id in self.silence.ids { self.expectMessage(of: id, at: moment) }
             return answer + self.assets.keys.flatMap { self.stateMayHaveChanged($0, reason: nil) }
+        case .preferring(let filters):
+            return self.answered(filters, refusals, at: moment)
         case .asking:
             self.retained.questionAnswered(now: moment.now)
             return []
@@ -138,6 +140,11 @@ extension SubscriberStateMachine {
             self.refusals.answered(filter, refusal)
         }
         self.refusals.scheduleRetry(now: moment.now)
+        for (filter, refusal) in zip(filters, refusals) where filter.isEnhanced {
+            guard let refusal, self.enhancedRefusals.insert(filter).inserted else { continue }
+            let id = if case .topic(let topic) = filter { topic.trackable } else { TrackableID?.none }
+            actions.append(.deliver(.enhancedRefused(id, refusal)))
+        }
         return actions
     }
 

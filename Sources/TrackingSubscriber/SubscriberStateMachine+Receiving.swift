@@ -64,7 +64,12 @@ extension SubscriberStateMachine {
         case .history(let id):
             guard let payload, self.configuration.wantsRecorded else { return [] }
             return self.recorded(try HistoryCodec.decodeDocuments(payload), of: id, message.topic, at: moment)
-        case .enhanced, .journey, .estimate, .liveness, .publisher, .subscriber, .request, .ack, .command, .answer:
+        case .enhanced(let id):
+            guard let payload, self.assets[id]?.prefers == .enhanced else { return [] }
+            let update = try LocationCodec.decode(payload)
+            return self.deliver(
+                self.assets[id]?.enhanced(update, isRetained: message.isRetained, now: moment.now), of: id)
+        case .journey, .estimate, .liveness, .publisher, .subscriber, .request, .ack, .command, .answer:
             return []
         }
     }
@@ -136,7 +141,7 @@ extension SubscriberStateMachine {
         let actions = self.stateMayHaveChanged(id, reason: nil)
         self.expectSign(of: id)
         guard let received else { return actions }
-        return actions + [.deliver(.location(id, received))]
+        return actions + self.deliver(published: received, of: id, at: moment)
     }
 
     /// Handles that the position retained for a trackable was cleared, and delivers this if a position was delivered

@@ -9,8 +9,9 @@ package struct SubscriberStateMachine: Sendable {
     package enum Event: Hashable, Sendable {
         /// The connection to the broker was made or lost, or the broker sent a message or an answer.
         case transport(TransportEvent)
-        /// The program begins to watch a trackable, and requests a resolution for it or none (`nil`).
-        case watch(TrackableID, Resolution?)
+        /// The program begins to watch a trackable, and requests a resolution for it or none (`nil`). It prefers a kind
+        /// of positions, or that of the configuration (`nil`).
+        case watch(TrackableID, Resolution?, PositionKind? = nil)
         /// The program stops watching a trackable.
         case unwatch(TrackableID)
         /// The program requests another resolution for a watched trackable, or withdraws its request (`nil`).
@@ -52,6 +53,8 @@ package struct SubscriberStateMachine: Sendable {
         case watching(TrackableID)
         /// A subscribe packet that repeats topic filters which the broker rejected before.
         case retry([TopicFilter])
+        /// A subscribe packet for the enhanced positions of a watched trackable, with its topic filters.
+        case preferring([TopicFilter])
         /// A message of this subscriber on this topic: its presence on a trackable, or its resolution request.
         case announcement(Topic)
         /// The request publishes a tracking event or a command of the program. The value is the program's number for
@@ -72,6 +75,10 @@ package struct SubscriberStateMachine: Sendable {
     /// The time at which each trackable becomes stale unless a position arrives before. The time follows from the
     /// maximum silence that the trackable's publisher announced.
     var staleDeadlines = DeadlineQueue<TrackableID>()
+    /// The time at which each trackable's newest withheld update is delivered unless an enhanced one arrives before.
+    var preferenceDeadlines = DeadlineQueue<TrackableID>()
+    /// The topic filters of enhanced positions that the broker rejected. Each of them is reported once.
+    var enhancedRefusals: Set<TopicFilter> = []
     /// The error that another program took over the client id; `nil` if this did not happen.
     var failure: TrackingError?
     var isStopping = false
@@ -109,7 +116,8 @@ package struct SubscriberStateMachine: Sendable {
     package var nextDeadline: MonotonicTime? {
         guard !self.isStopping else { return nil }
         let watching = MonotonicTime.earlier(self.staleDeadlines.next, self.silence.nextDeadline)
-        let next = MonotonicTime.earlier(self.member.nextDeadline, watching)
+        let withheld = MonotonicTime.earlier(self.preferenceDeadlines.next, watching)
+        let next = MonotonicTime.earlier(self.member.nextDeadline, withheld)
         return .earlier(.earlier(next, self.refusals.retryAt), self.retained.nextDeadline)
     }
 
@@ -140,7 +148,8 @@ package struct SubscriberStateMachine: Sendable {
         var actions: [Action] = []
         switch event {
         case .transport(let event): actions = self.happened(event, at: moment)
-        case .watch(let id, let request): actions += self.watch(id, request, at: moment)
+        case .watch(let id, let request, let kind):
+            actions += self.watch(id, request, preferring: kind, at: moment)
         case .unwatch(let id): actions += self.unwatch(id, at: moment)
         case .request(let id, let resolution): actions += self.request(resolution, for: id, at: moment)
         case .publish(let event, let id, let request): actions.append(self.publish(event, of: id, request))
@@ -164,9 +173,15 @@ package struct SubscriberStateMachine: Sendable {
 
     // MARK: - Watching
 
-    mutating func watch(_ id: TrackableID, _ request: Resolution?, at moment: Moment) -> [Action] {
-        guard self.assets[id] == nil else { return self.request(request, for: id, at: moment) }
-        self.assets[id] = WatchedAsset(id: id)
+    mutating func watch(
+        _ id: TrackableID, _ request: Resolution?, preferring kind: PositionKind? = nil, at moment: Moment
+    ) -> [Action] {
+        guard self.assets[id] == nil else {
+            return self.request(request, for: id, at: moment) + (kind.map { self.prefer($0, for: id) } ?? [])
+        }
+        let isFree = !self.configuration.watchesAll
+        self.assets[id] = WatchedAsset(
+            id: id, preferring: isFree ? kind ?? self.configuration.prefers : self.configuration.prefers)
         self.attendance.watch(id, request)
         guard !self.configuration.watchesAll else {
             return self.announce(id, at: moment) + self.stateMayHaveChanged(id, reason: nil)
@@ -174,21 +189,28 @@ package struct SubscriberStateMachine: Sendable {
         self.silence.watch(id)
         let actions = self.stateMayHaveChanged(id, reason: nil)
         if self.member.session.isOffline { return actions }
-        return actions + [.send([self.member.subscribe(self.configuration.filters(of: id), .watching(id))])]
+        return actions + [.send([self.member.subscribe(self.filters(of: id), .watching(id))])]
     }
 
     mutating func unwatch(_ id: TrackableID, at moment: Moment) -> [Action] {
+        let filters = self.filters(of: id)
         guard self.assets.removeValue(forKey: id) != nil else { return [] }
         self.staleDeadlines.remove(id)
+        self.preferenceDeadlines.remove(id)
         self.silence.forget(id)
-        let filters = self.configuration.filters(of: id)
         for filter in filters { self.refusals.remove(filter) }
+        self.enhancedRefusals.subtract(filters)
         self.retained.forget(id, filters)
         var actions = self.handle(self.member.forget(id), at: moment)
         if self.member.session.isConnected, !self.configuration.watchesAll {
             actions.append(.send([self.member.unsubscribe(filters)]))
         }
         return actions + self.perform(self.attendance.unwatch(id, self.member.client))
+    }
+
+    /// Returns the topic filters to which the subscriber subscribes for a trackable that the program watches by its id.
+    func filters(of id: TrackableID) -> [TopicFilter] {
+        self.configuration.filters(of: id, preferring: self.assets[id]?.prefers ?? self.configuration.prefers)
     }
 
     // MARK: - Deadlines
@@ -198,6 +220,9 @@ package struct SubscriberStateMachine: Sendable {
         for id in self.staleDeadlines.popExpired(now: moment.now) {
             self.assets[id]?.signs.isStale = true
             actions += self.stateMayHaveChanged(id, reason: nil)
+        }
+        for id in self.preferenceDeadlines.popExpired(now: moment.now) {
+            actions += self.deliver(self.assets[id]?.withheldUpdate(now: moment.now), of: id)
         }
         actions += self.silence.takeDue(now: moment.now).map { .deliver(.silent($0)) }
         actions += self.subscribe(self.retained.duePackets(now: moment.now))
@@ -267,7 +292,7 @@ package struct SubscriberStateMachine: Sendable {
     /// none of them. Without an id, the subscriptions of all trackables are meant.
     func refusal(of id: TrackableID?) -> TrackingError? {
         guard !self.refusals.isEmpty else { return nil }
-        let filters = id.map { self.configuration.filters(of: $0) } ?? self.configuration.filtersForAll
+        let filters = id.map { self.filters(of: $0) } ?? self.configuration.filtersForAll
         return filters.lazy.compactMap { self.refusals[$0] }.first
     }
 }

@@ -14,8 +14,13 @@ struct WatchedAsset: Sendable {
     private var positions = PositionLane()
     @Boxed private var rawOrder = UpdateOrder()
     private var delivered = DeliveredFacts()
+    /// The choice between published and enhanced updates; `nil` if the program wants the published ones.
+    @Boxed private var preference: EnhancedPreference?
 
-    init(id: TrackableID) { self.id = id }
+    init(id: TrackableID, preferring kind: PositionKind = .published) {
+        self.id = id
+        self._preference = Boxed(wrappedValue: kind == .enhanced ? EnhancedPreference() : nil)
+    }
 
     /// `true` while a publisher of the trackable is present and its resolution in force is known.
     var hasState: Bool { self.owner != nil && self.resolution != nil }
@@ -88,14 +93,62 @@ struct WatchedAsset: Sendable {
     /// Handles that the position retained for the trackable was cleared.
     ///
     /// - Returns: `true` if the clearing must be delivered, because a position of the trackable was delivered before.
-    mutating func positionCleared() -> Bool { self.positions.cleared() }
+    mutating func positionCleared() -> Bool {
+        self.restartPreference()
+        return self.positions.cleared()
+    }
 
     /// Handles that the broker retains no position of this trackable, as the completed collection of retained positions
     /// shows. If the position that was delivered last arrives again later, it is delivered again.
-    mutating func positionIsMissing() { self.positions.isMissing = self.positions.isDelivered }
+    mutating func positionIsMissing() {
+        self.restartPreference()
+        self.positions.isMissing = self.positions.isDelivered
+    }
 
     /// `true` if a position of the trackable was delivered, and the position was not cleared since.
     var hasPosition: Bool { self.positions.isDelivered }
+
+    // MARK: - Enhanced positions
+
+    /// The kind of positions that the program wants of this trackable.
+    var prefers: PositionKind { self.preference == nil ? .published : .enhanced }
+
+    /// The time at which ``withheldUpdate(now:)`` must be called; `nil` while no update is withheld.
+    var preferenceDeadline: MonotonicTime? { self.preference?.deadline(interval: self.interval) }
+
+    private var interval: Duration? { self.resolutionInForce?.resolution.desiredInterval }
+
+    /// Handles an update of the publisher, if the program prefers enhanced positions of this trackable.
+    ///
+    /// - Returns: The update to deliver as the preferred one; `nil` if this one waits for the enhanced update of its fix.
+    mutating func preferred(_ update: ReceivedUpdate, now: MonotonicTime) -> ReceivedUpdate? {
+        self.preference?.published(update, now: now)
+    }
+
+    /// Handles an enhanced update of the trackable.
+    ///
+    /// - Returns: The update to deliver; `nil` if the program does not want it, or if a newer one was delivered.
+    mutating func enhanced(_ update: LocationUpdate, isRetained: Bool, now: MonotonicTime) -> ReceivedUpdate? {
+        guard self.isOfOwner(update.location.stream) else { return nil }
+        return self.preference?.enhanced(update, isRetained: isRetained, now: now)
+    }
+
+    /// Returns the update of the publisher that waited too long for the enhanced update of its fix; `nil` for none.
+    mutating func withheldUpdate(now: MonotonicTime) -> ReceivedUpdate? {
+        let interval = self.interval
+        return self.preference?.timerFired(interval: interval, now: now)
+    }
+
+    /// Changes the kind of positions that the program wants of this trackable.
+    ///
+    /// - Returns: The update of the publisher to deliver because it no longer waits for an enhanced one; `nil` for none.
+    mutating func prefer(_ kind: PositionKind) -> ReceivedUpdate? {
+        let withheld = self.preference?.deliverWithheld()
+        self.preference = kind == .enhanced ? EnhancedPreference() : nil
+        return withheld
+    }
+
+    private mutating func restartPreference() { if self.preference != nil { self.preference = EnhancedPreference() } }
 
     // MARK: - Deliveries
 

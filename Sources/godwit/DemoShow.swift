@@ -175,8 +175,9 @@ final class DemoShow: Service {
         case .resolution(_, let inForce?):
             self.seen.withLock { $0.inForce = inForce }
             try self.say("  → resolution \(WatchPrinter.describe(inForce))")
-        case .location, .locationCleared, .raw, .state, .presence, .resolution, .trip, .tripRecorded, .event, .silent,
-            .refused, .positionsKept, .publishRefused, .badMessage, .connection:
+        case .location, .publishedLocation, .locationCleared, .raw, .state, .presence, .resolution, .trip,
+            .tripRecorded, .event, .silent, .refused, .enhancedRefused, .positionsKept, .publishRefused, .badMessage,
+            .connection:
             break
         }
     }

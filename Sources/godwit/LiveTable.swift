@@ -69,7 +69,7 @@ struct LiveTable {
         case .connection(let lost?):
             self.connection = lost.reason.map { "not connected: \($0)" } ?? "closed"
             self.refusals = [:]
-        case .raw, .tripRecorded, .positionsKept: break
+        case .publishedLocation, .raw, .tripRecorded, .positionsKept, .enhancedRefused: break
         }
     }
 

@@ -86,7 +86,8 @@ struct WatchPrinter {
         case .event(let id, let event):
             let place = event.location.map { " at \(Self.place($0))" } ?? ""
             return "\(head(id)) event \(Self.describe(event))\(place)"
-        case .tripRecorded, .positionsKept, .silent, .refused, .publishRefused, .badMessage, .connection:
+        case .publishedLocation, .tripRecorded, .positionsKept, .silent, .refused, .enhancedRefused, .publishRefused,
+            .badMessage, .connection:
             return nil
         }
     }
@@ -177,7 +178,8 @@ struct WatchPrinter {
             return Self.object("trip", id, receivedAt, message: trip.map { MessageCodec.encode($0) })
         case .event(let id, let event):
             return Self.object("event", id, receivedAt, message: MessageCodec.encode(event))
-        case .tripRecorded, .positionsKept, .silent, .refused, .publishRefused, .badMessage, .connection:
+        case .publishedLocation, .tripRecorded, .positionsKept, .silent, .refused, .enhancedRefused, .publishRefused,
+            .badMessage, .connection:
             return nil
         }
     }

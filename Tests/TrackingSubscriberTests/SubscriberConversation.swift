@@ -114,6 +114,20 @@ struct SubscriberConversation {
             trackable, String(decoding: try LocationCodec.encode(update), as: UTF8.self), retained: retained)
     }
 
+    /// The enhanced update of a fix, with a way of two points to it.
+    mutating func enhanced(
+        _ seq: UInt64, of stream: String = "one", retained: Bool = false, trackable: String = "van"
+    ) throws -> [String] {
+        var fix = Location(
+            coordinate: try #require(Coordinate(latitude: 0, longitude: 1)), time: UnixTime(Double(seq)))
+        (fix.seq, fix.stream) = (seq, StreamID(stream))
+        let update = LocationUpdate(
+            location: fix, intermediate: [fix, fix], enhancement: Enhancement(confidence: .matched, road: "Main"))
+        return self.receive(
+            "\(trackable)/enhanced", String(decoding: try LocationCodec.encode(update), as: UTF8.self),
+            retained: retained)
+    }
+
     mutating func trip(
         _ seq: Int, of stream: String = "one", _ state: String = "ACTIVE", retained: Bool = false
     ) -> [String] {
@@ -166,6 +180,7 @@ struct SubscriberConversation {
         switch action {
         case .send(let commands): return commands.map { self.text($0) }
         case .deliver(.location(let id, let update)): return ["\(id) at \(Self.text(update))"]
+        case .deliver(.publishedLocation(let id, let update)): return ["\(id) published \(Self.text(update))"]
         case .deliver(.locationCleared(let id)): return ["\(id) location cleared"]
         case .deliver(.positionsKept(let ids)): return ["keeps \(ids.map(\.rawValue).sorted().joined(separator: " "))"]
         case .deliver(.raw(let id, let update)): return ["\(id) raw at \(Self.text(update))"]
@@ -180,6 +195,8 @@ struct SubscriberConversation {
         case .deliver(.event(let id, let event)): return ["\(id) event \(event.kind.rawValue) #\(event.seq)"]
         case .deliver(.silent(let id)): return ["\(id) unheard"]
         case .deliver(.refused(let id, let error)): return ["refused \(id?.rawValue ?? "everything") (\(error.code))"]
+        case .deliver(.enhancedRefused(let id, let error)):
+            return ["no enhanced \(id?.rawValue ?? "everything") (\(error.code))"]
         case .deliver(.publishRefused(let topic, let error)): return ["may not write \(topic) (\(error.code))"]
         case .deliver(.badMessage(let topic, _)): return ["bad message on \(topic)"]
         case .published(let request, let failure):
@@ -191,6 +208,7 @@ struct SubscriberConversation {
     private static func text(_ update: ReceivedUpdate) -> String {
         let skipped = update.skipped.compactMap(\.seq).map { "\($0)" }.joined(separator: ",")
         return "\(update.update.location.seq ?? 0)" + (skipped.isEmpty ? "" : " skipped \(skipped)")
+            + (update.update.enhancement?.road.map { " on \($0) after \(update.update.intermediate.count)" } ?? "")
             + (update.isLate ? " late" : "") + (update.isRetained ? " kept" : "")
     }
 

@@ -13,9 +13,9 @@ import TrackingCore
 
     @Test func thereAreScenarios() { #expect(ScenarioPlayer.names(in: "subscriber").count >= 8) }
 
-    /// `with silent|asking|raw|recorded|all|random` before everything else, `watch [500]`, `unwatch`, `request 500|none`,
+    /// `with silent|asking|raw|enhanced|recorded|all|random` before everything else, `watch [500]`, `unwatch`, `request 500|none`,
     /// `connect 0`, `lose`, `close`, `granted [not van]`, `refused`, `acked [not van/request/w1]`, `resolution 1000 60000`,
-    /// `update 3 [of two] [retained]`, `position cleared`, `trip 2 [ENDED]`, `event 3`, `batch 4`, `tell 7`,
+    /// `update 3 [of two] [skipping 2] [retained]`, `enhanced 3 [of two] [retained]`, `prefer published`, `position cleared`, `trip 2 [ENDED]`, `event 3`, `batch 4`, `tell 7`,
     /// `publisher d1 a/0 [since 500] [of one] [retained|cleared]`, `online|offline d1 a/0 [retained]`, `own online mine/0`,
     /// `expect`, `garbage van`, `wait 2.5`, `stop`.
     private static func happen(_ words: [String], _ talk: inout SubscriberConversation) throws -> [String] {
@@ -35,6 +35,8 @@ import TrackingCore
         case "refused": return talk.granted(refusing: TrackingError(.notAuthorized, "forbidden"))
         case "acked": return talk.acked(refusing: Set(Self.value("not", words).map { ["tracking/" + $0] } ?? []))
         case "wait": return talk.wait(.seconds(try #require(Double(words[1]))))
+        case "prefer":
+            return talk.happened(.watch(van, nil, words[1] == "enhanced" ? .enhanced : .published))
         case "expect": return talk.happened(.expect([van]))
         case "stop": return talk.happened(.stop)
         case "tell":
@@ -55,6 +57,11 @@ import TrackingCore
                 interval: try #require(Int(words[1])), silence: try #require(Int(words[2])), retained: isRetained)
         case "update":
             return try talk.update(
+                try #require(UInt64(words[1])), of: stream,
+                skipped: Self.value("skipping", words).flatMap { UInt64($0) }.map { [$0] } ?? [], retained: isRetained,
+                trackable: Self.value("for", words) ?? "van")
+        case "enhanced":
+            return try talk.enhanced(
                 try #require(UInt64(words[1])), of: stream, retained: isRetained,
                 trackable: Self.value("for", words) ?? "van")
         case "position": return talk.receive("van", "")
@@ -83,6 +90,7 @@ import TrackingCore
         configuration.isSilent = words.contains("silent")
         configuration.isPresentOnlyWhileAsking = words.contains("asking")
         configuration.wantsRaw = words.contains("raw")
+        configuration.prefers = words.contains("enhanced") ? .enhanced : .published
         configuration.wantsRecorded = words.contains("recorded")
         configuration.watchesAll = words.contains("all")
         configuration.isClientRandom = words.contains("random")

@@ -24,11 +24,13 @@ import TrackingTesting
         return publisher
     }
 
-    private func subscriber(on broker: InMemoryBroker) throws -> AssetSubscriber<InMemoryBroker.Client> {
+    private func subscriber(
+        on broker: InMemoryBroker, preferring kind: PositionKind = .published
+    ) throws -> AssetSubscriber<InMemoryBroker.Client> {
         let client = try ClientID("desk")
-        return AssetSubscriber(
-            configuration: SubscriberConfiguration(client: client, session: try #require(SessionID("s"))),
-            transport: broker.client(client))
+        var configuration = SubscriberConfiguration(client: client, session: try #require(SessionID("s")))
+        configuration.prefers = kind
+        return AssetSubscriber(configuration: configuration, transport: broker.client(client))
     }
 
     private static func fix(_ second: Double) throws -> Location {
@@ -101,6 +103,69 @@ import TrackingTesting
         desk.finish()
         publisher.finish()
         try await running
+    }
+
+    /// Plays an enhancer: publishes an enhanced update for each update of van-7.
+    private func enhance(as enhancer: InMemoryBroker.Client) async {
+        async let running: Void = enhancer.run()
+        for await events in enhancer.events {
+            for event in events {
+                switch event {
+                case .connected: enhancer.send([.subscribe(["tracking/van-7"], 1)])
+                case .received(let message):
+                    guard var update = try? LocationCodec.decode(message.payload) else { continue }
+                    update.enhancement = Enhancement(confidence: .matched, road: "Main Street")
+                    guard let payload = try? LocationCodec.encode(update) else { continue }
+                    let enhanced = OutgoingMessage(topic: "tracking/van-7/enhanced", payload: payload, isRetained: true)
+                    enhancer.send([.publish(enhanced, 2)])
+                case .disconnected, .published, .subscribed: break
+                }
+            }
+        }
+        await running
+    }
+
+    @Test func aStreamPrefersEnhancedPositions() async throws {
+        let broker = InMemoryBroker()
+        let (publisher, desk) = (try self.publisher(on: broker), try self.subscriber(on: broker))
+        let enhancer = broker.client(try ClientID("enhancer"))
+        let fix = try Self.fix(1)
+        async let running: Void = publisher.run()
+        async let enhancing: Void = self.enhance(as: enhancer)
+        publisher.publish(fix)
+        let updates = desk.locations(of: "van-7", preferring: .enhanced, requesting: .high(every: .seconds(1)))
+        for await update in updates where update.update.enhancement?.road == "Main Street" {
+            #expect(update.coordinate == fix.coordinate)
+            break
+        }
+        desk.finish()
+        publisher.finish()
+        enhancer.send([.close(within: .zero)])
+        try await running
+        await enhancing
+    }
+
+    /// The gateway's rules evaluate positions as publishers publish them, whatever the map shows.
+    @Test func aReaderOfPublishedPositionsReceivesNoEnhancedOnes() async throws {
+        let broker = InMemoryBroker()
+        let (publisher, desk) = (try self.publisher(on: broker), try self.subscriber(on: broker, preferring: .enhanced))
+        let enhancer = broker.client(try ClientID("enhancer"))
+        let (events, published) = (desk.events, desk.everyPublishedEvent)
+        async let running: Void = publisher.run()
+        async let enhancing: Void = self.enhance(as: enhancer)
+        async let watching: Void = desk.run()
+        desk.watch(try TrackableID("van-7"))
+        publisher.publish(try Self.fix(1))
+        for await case .location(_, let update) in events where update.update.enhancement != nil { break }
+        desk.finish()
+        var positions: [Enhancement?] = []
+        for await case .location(_, let update) in published { positions.append(update.update.enhancement) }
+        #expect(positions == [nil])
+        publisher.finish()
+        enhancer.send([.close(within: .zero)])
+        try await running
+        try await watching
+        await enhancing
     }
 
     @Test func aSubscriberRunsOnce() async throws {

@@ -124,7 +124,8 @@ package struct LiveHubState: Sendable {
             // meanwhile.
             if self.isConnected { self.ring.forget(through: self.number) }
             return nil
-        case .positionsKept, .raw, .refused, .publishRefused, .silent, .badMessage:
+        case .publishedLocation, .positionsKept, .raw, .refused, .enhancedRefused, .publishRefused, .silent,
+            .badMessage:
             return nil
         }
     }
