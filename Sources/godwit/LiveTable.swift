@@ -8,6 +8,8 @@ struct LiveTable {
         var state = SubscriberState.offline
         var location: Location?
         var isPredicted = false
+        /// The match of the position with a road; `nil` for a position as its publisher published it.
+        var enhancement: Enhancement?
         var resolution: ResolutionInForce?
         var trip: Trip?
         var hasNothingReceived = false
@@ -48,9 +50,12 @@ struct LiveTable {
         case .location(let id, let received):
             guard !received.isLate else { return }
             self.rows[id, default: Row()].location = received.update.location
+            self.rows[id, default: Row()].enhancement = received.update.enhancement
             self.rows[id, default: Row()].isPredicted = received.update.kind == .predicted
             self.rows[id, default: Row()].hasNothingReceived = false
-        case .locationCleared(let id): self.rows[id, default: Row()].location = nil
+        case .locationCleared(let id):
+            self.rows[id, default: Row()].location = nil
+            self.rows[id, default: Row()].enhancement = nil
         case .state(let id, let state, _): self.rows[id, default: Row()].state = state
         case .resolution(let id, let inForce): self.rows[id, default: Row()].resolution = inForce
         case .trip(let id, let trip): self.rows[id, default: Row()].trip = trip
@@ -148,10 +153,19 @@ struct LiveTable {
             .due: Cell(due.map { $0 < .zero ? "overdue" : Self.span($0.inSeconds) } ?? ""),
             .position: point.map { Cell((row.isPredicted ? "~" : "") + Self.place($0)) }
                 ?? Cell(text: missing ? "nothing received" : ""),
+            .road: Cell(text: row.enhancement.map(Self.road) ?? ""),
             .bearing: Cell(point?.bearing.map { "\($0.text(digits: 0))°" } ?? ""),
             .trip: trip.map(self.cell) ?? Cell(),
             .way: Cell(row.resolution?.approach.map { WatchPrinter.way($0, self.units) } ?? ""),
         ]
+    }
+
+    private static func road(_ enhancement: Enhancement) -> String {
+        switch enhancement.confidence {
+        case .matched: WatchPrinter.name(of: enhancement)
+        case .presumed: "~\(WatchPrinter.name(of: enhancement))"
+        case .offRoad: "off the road"
+        }
     }
 
     private func cell(_ trip: Trip) -> Cell {

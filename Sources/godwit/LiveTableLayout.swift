@@ -8,7 +8,7 @@ struct LiveTableLayout {
     /// A column of the live table. The cases are in the order of the columns from left to right, which is also the
     /// order of importance. If the terminal is too narrow, the last columns are left out first.
     enum Column: Int, CaseIterable, Comparable {
-        case trackable, state, age, speed, resolution, due, position, bearing, way, trip
+        case trackable, state, age, speed, resolution, due, road, position, bearing, way, trip
 
         static func < (first: Column, second: Column) -> Bool { first.rawValue < second.rawValue }
 
@@ -17,7 +17,7 @@ struct LiveTableLayout {
             switch self {
             case .due: "next due"
             case .way: "to go"
-            case .trackable, .state, .age, .speed, .resolution, .position, .bearing, .trip: "\(self)"
+            case .trackable, .state, .age, .speed, .resolution, .road, .position, .bearing, .trip: "\(self)"
             }
         }
 
@@ -31,6 +31,7 @@ struct LiveTableLayout {
             case .speed: "100.0 km/h".columns
             case .resolution: "BALANCED/30000/0".columns
             case .due: "overdue".columns
+            case .road: "off the road".columns
             case .position: "-52.66310 -8.62670".columns
             case .bearing: "bearing".columns
             }
@@ -52,6 +53,7 @@ struct LiveTableLayout {
             self.text = text
         }
 
+        fileprivate var isEmpty: Bool { self.value.isEmpty && self.text.isEmpty }
         /// The number of terminal columns for the text of a cell. A longer text gets more only if the terminal has room
         /// after all columns are placed.
         private static let longestText = 16
@@ -95,9 +97,9 @@ struct LiveTableLayout {
             if Self.width(of: columns) + 1 + one.smallest <= width { columns.append((one.column, one.smallest)) }
         }
         Self.widen(&columns, to: wanted.map(\.usual), in: width)
-        // The way to a destination has a column only while a row has one.
-        let hasWay = rows.contains { $0[.way].map { !$0.value.isEmpty } ?? false }
-        for one in wanted where one.column > .due && (one.column != .way || hasWay) {
+        // The road and the way to a destination have a column only while a row has one.
+        let absent = Set<Column>([.road, .way]).filter { column in !rows.contains { $0[column]?.isEmpty == false } }
+        for one in wanted where one.column > .due && !absent.contains(one.column) {
             guard Self.width(of: columns) + 1 + one.usual <= width else { break }
             columns.append((one.column, one.usual))
         }

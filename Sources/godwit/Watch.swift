@@ -40,6 +40,9 @@ struct Watch: AsyncParsableCommand {
     @Flag(help: "Watch without being counted as a subscriber, and ask for no resolution.")
     var silent = false
 
+    @Flag(help: "Prefer positions on the road. Without an enhancer, show those that publishers publish.")
+    var enhanced = false
+
     @Option(parsing: .unconditional, help: ArgumentHelp("End after this many positions.", valueName: "n"))
     var count: Int?
 
@@ -91,6 +94,7 @@ struct Watch: AsyncParsableCommand {
         configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
         configuration.isSilent = self.silent
         configuration.wantsRaw = true
+        configuration.prefers = self.enhanced ? .enhanced : .published
         configuration.watchesAll = self.all
         configuration.readsBrokerDrops = self.all
         configuration.requestForAll = self.resolution

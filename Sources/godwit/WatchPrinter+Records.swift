@@ -18,6 +18,20 @@ extension WatchPrinter {
         return "\(seconds / 3600):\(parts.joined(separator: ":"))"
     }
 
+    /// Returns the match of a position with a road as text: `on Main Street`, `presumed on Main Street`, `off the road`.
+    static func road(_ enhancement: Enhancement) -> String {
+        switch enhancement.confidence {
+        case .matched: "on \(self.name(of: enhancement))"
+        case .presumed: "presumed on \(self.name(of: enhancement))"
+        case .offRoad: "off the road"
+        }
+    }
+
+    /// Returns the name of the road, or its class if it has none: `Main Street`, `a service_other road`.
+    static func name(of enhancement: Enhancement) -> String {
+        (enhancement.road ?? enhancement.roadClass.map { "a \($0) road" } ?? "a road").printable
+    }
+
     /// Returns a tracking event as one line of text: its kind and its detail, the additional JSON data. A long detail
     /// is cut.
     static func describe(_ event: TrackingEvent) -> String {

@@ -40,6 +40,8 @@ struct WatchPrinter {
         var kind = LocationUpdate.Kind.actual
         var isSkipped = true
         var isLate: Bool
+        /// The match of the position with a road; `nil` for a position as its publisher published it.
+        var enhancement: Enhancement?
     }
 
     /// Returns the positions to print for a `location` event, in order of time. The skipped points, which had no update
@@ -55,7 +57,7 @@ struct WatchPrinter {
         return skipped.map { Point(location: $0, isLate: received.isLate) } + [
             Point(
                 location: received.update.location, kind: received.update.kind, isSkipped: false,
-                isLate: received.isLate)
+                isLate: received.isLate, enhancement: received.update.enhancement)
         ]
     }
 
@@ -87,7 +89,8 @@ struct WatchPrinter {
             let place = event.location.map { " at \(Self.place($0))" } ?? ""
             return "\(head(id)) event \(Self.describe(event))\(place)"
         case .publishedLocation, .tripRecorded, .positionsKept, .silent, .refused, .enhancedRefused, .publishRefused,
-            .badMessage, .connection:
+            .badMessage,
+            .connection:
             return nil
         }
     }
@@ -95,7 +98,8 @@ struct WatchPrinter {
     private func lines(_ head: String, _ received: ReceivedUpdate, _ receivedAt: UnixTime) -> String {
         self.points(received).map { point in
             let notes = (point.isSkipped ? " skipped" : "") + (point.isLate ? " late" : "")
-            return "\(head) \(self.describe(point.location, point.kind, receivedAt))\(notes)"
+            let road = point.enhancement.map { " \(Self.road($0))" } ?? ""
+            return "\(head) \(self.describe(point.location, point.kind, receivedAt))\(road)\(notes)"
         }.joined(separator: "\n")
     }
 
@@ -147,6 +151,7 @@ struct WatchPrinter {
                 Self.object("location", id, receivedAt) {
                     $0.append(("location", Self.feature(point.location)))
                     $0.append(("type", Self.quoted(point.kind.rawValue)))
+                    if let enhancement = point.enhancement { $0.append(("enhanced", Self.json(enhancement))) }
                     $0.append(("skipped", "\(point.isSkipped)"))
                     $0.append(("late", "\(point.isLate)"))
                     $0.append(("retained", "\(received.isRetained)"))
@@ -179,7 +184,8 @@ struct WatchPrinter {
         case .event(let id, let event):
             return Self.object("event", id, receivedAt, message: MessageCodec.encode(event))
         case .publishedLocation, .tripRecorded, .positionsKept, .silent, .refused, .enhancedRefused, .publishRefused,
-            .badMessage, .connection:
+            .badMessage,
+            .connection:
             return nil
         }
     }
@@ -207,6 +213,10 @@ struct WatchPrinter {
 
     private static func feature(_ point: Location) -> String {
         String(decoding: LocationCodec.encodeFeature(point), as: UTF8.self)
+    }
+
+    private static func json(_ enhancement: Enhancement) -> String {
+        String(decoding: LocationCodec.encodeEnhancement(enhancement), as: UTF8.self)
     }
 
     /// Returns the GeoJSON Features for an event with a position, a trip or a tracking event; empty for other events.

@@ -29,12 +29,14 @@ import Testing
 
     @Test func wideTerminalsShowMore() {
         #expect(self.shown(100) == [.trackable, .state, .age, .speed, .resolution, .due, .position, .bearing])
-        let withoutWay = Column.allCases.filter { $0 != .way }
+        let withoutWay = Column.allCases.filter { $0 != .way && $0 != .road }
         #expect(self.shown(120) == withoutWay)
         #expect(self.shown(120, []) == withoutWay)
         var away = Self.usual
         away[.way] = LiveTableLayout.Cell("4.2 km 0:06:10")
-        #expect(LiveTableLayout(width: 140, rows: [away]).columns.map(\.column) == Column.allCases)
+        away[.road] = LiveTableLayout.Cell(text: "Landstrasse")
+        #expect(LiveTableLayout(width: 160, rows: [away]).columns.map(\.column) == Column.allCases)
+        #expect(self.shown(82, [away]) == [.trackable, .state, .age, .speed, .resolution, .due, .road])
     }
 
     @Test func aNarrowTerminalShortensTheNameAndThenLeavesColumnsOut() {

@@ -107,6 +107,26 @@ import TrackingSubscriber
         #expect(self.lines(.json, .connection(nil)).isEmpty)
     }
 
+    @Test func aPositionOnTheRoadHasItsRoad() throws {
+        let id = try TrackableID("van-7")
+        func event(_ enhancement: Enhancement) throws -> SubscriberEvent {
+            let update = LocationUpdate(location: try self.point(3), enhancement: enhancement)
+            return .location(id, ReceivedUpdate(update: update, skipped: [], isLate: false, isRetained: false))
+        }
+        func text(_ enhancement: Enhancement) throws -> String? { self.lines(.text, try event(enhancement)).first }
+        #expect(try text(Enhancement(confidence: .matched, road: "A\u{202E}B"))?.hasSuffix(#" #3 on A\u202eB"#) == true)
+        let presumed = Enhancement(confidence: .presumed, roadClass: "track")
+        #expect(try text(presumed)?.hasSuffix("presumed on a track road") == true)
+        #expect(try text(Enhancement(confidence: .offRoad))?.hasSuffix("off the road") == true)
+        let line = try #require(
+            self.lines(
+                .json, try event(Enhancement(confidence: .matched, road: "B 1", way: 7, offset: 3.5, finalSeq: 2))
+            ).first)
+        #expect(line.contains(#""enhanced":{"road":"B 1","way":7,"offset":3.5,"confidence":"matched","final":2}"#))
+        guard case .location(_, let received) = try self.update() else { return }
+        #expect(self.lines(.json, .publishedLocation(id, received)).isEmpty)
+    }
+
     /// Skipped points count as measured even if they arrive with a predicted one.
     @Test func eachFormatSaysWhatIsPredicted() throws {
         let event = try self.update(kind: .predicted)

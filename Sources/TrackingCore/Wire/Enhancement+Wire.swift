@@ -2,6 +2,11 @@ extension JSONWriter {
     /// Writes the member `enhanced` with the match of a fix with a road.
     mutating func member(_ enhancement: Enhancement) {
         self.name("enhanced")
+        self.object(enhancement)
+    }
+
+    /// Writes a match as a JSON object.
+    fileprivate mutating func object(_ enhancement: Enhancement) {
         self.raw("{")
         self.member("road", enhancement.road?.cut)
         self.member("way", enhancement.way)
@@ -11,6 +16,15 @@ extension JSONWriter {
         self.member("confidence", enhancement.confidence.rawValue)
         self.member("final", enhancement.finalSeq)
         self.raw("}")
+    }
+}
+
+extension LocationCodec {
+    /// Encodes the match of a fix with a road as a JSON object, the member `enhanced` of an update.
+    public static func encodeEnhancement(_ enhancement: Enhancement) -> [UInt8] {
+        var writer = JSONWriter(capacity: 256)
+        writer.object(enhancement)
+        return writer.bytes
     }
 }
 
