@@ -87,6 +87,20 @@ struct AnimatorCase: Encodable {
                 + [Step(now: 100, places: [Place(lat: 0.5, lng: 0.5), Place(lat: 0.501, lng: 0.502)])]
                 + frames(200, 700, 1100) + [Step(now: 1200, places: [Place(lat: 89.99, lng: 10)])]
                 + [Step(now: 1300, places: [Place(lat: 89.99, lng: -170)])] + frames(1400, 1799, 2000)),
+        // Round two corners of a road, back to the position beside the road, and on the road again.
+        AnimatorCase(
+            interval: 2000,
+            steps: [Step(now: 0, places: [Place(lat: 47.16, lng: 9.51)])]
+                + [
+                    Step(
+                        now: 2000,
+                        places: [
+                            Place(lat: 47.16, lng: 9.5105), Place(lat: 47.1603, lng: 9.5105),
+                            Place(lat: 47.1603, lng: 9.5111),
+                        ])
+                ] + frames(2400, 2800, 3200, 3600, 3999)
+                + [Step(now: 6000, places: [Place(lat: 47.16035, lng: 9.5119)])] + frames(6100, 7000)
+                + [Step(now: 7100, places: [Place(lat: 47.1603, lng: 9.5119)])] + frames(7101, 8000, 9100)),
         // Kilometres at a low rate, on a page that was hidden for a time.
         AnimatorCase(
             interval: 60_000,

@@ -5,6 +5,7 @@ export const page = new URL("../../Sources/TrackingGateway/Page/", import.meta.u
 
 const load = (name) => import(new URL(name, page));
 
+export const animator = await load("animator.js");
 export const { en } = await load("en.js");
 export const { de } = await load("de.js");
 export const i18n = await load("i18n.js");

@@ -86,6 +86,31 @@ import Testing
         #expect(self.distance(animator.frame(at: .seconds(17.5)), self.place(0.001, 0.002)) < 0.01)
     }
 
+    /// An enhancer fails and comes back: the marker leaves the road and returns to it without a jump, and goes on round
+    /// the corner.
+    @Test func theChangeBetweenRoadAndFixIsSmooth() throws {
+        var animator = self.animator()
+        let updates = [
+            self.update(0, 0.001), self.update(0.001, 0.002, by: [self.place(0, 0.002)]),
+            // The fix beside the road, the fix of the next moment, and that moment's position on the road.
+            self.update(0.0021, 0.00205), self.update(0.0031, 0.00196), self.update(0.003, 0.002),
+            self.update(0.003, 0.004, by: [self.place(0.003, 0.0035)]),
+        ]
+        var before = try #require(animator.frame(at: .seconds(0)))
+        var corners = 0
+        for step in 0..<7_000 {
+            let now = MonotonicTime(.milliseconds(step * 10))
+            if step % 1_000 == 0, step / 1_000 < updates.count { animator.updated(updates[step / 1_000], now: now) }
+            let frame = try #require(animator.frame(at: now))
+            // The longest way, 222 m in 10 s, is 0.22 m in each frame.
+            #expect(before.coordinate.distance(to: frame.coordinate).value < 0.23, "\(step)")
+            if self.distance(frame, self.place(0, 0.002)) < 0.12 { corners += 1 }
+            before = frame
+        }
+        #expect(corners > 0)
+        #expect(self.distance(before, self.place(0.003, 0.004)) < 0.01)
+    }
+
     @Test func anEarlyUpdateIsReachedAlongTheRemainingPath() {
         var animator = self.animator()
         animator.updated(self.update(0, 0.002), now: .seconds(10))
