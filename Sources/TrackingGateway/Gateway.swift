@@ -130,7 +130,7 @@ public struct Gateway: Service {
                 kinds: self.configuration.webhooks.isEmpty ? [] : self.configuration.webhookKinds,
                 readers: self.configuration.webhooks.map(\.reader), related: [Quarantine.erasable],
                 seed: UInt64.random(in: .min ... .max), now: { clock.moment.wall }),
-            database: self.database, events: subscriber.everyEvent, history: self.history, gate: gate,
+            database: self.database, events: subscriber.everyPublishedEvent, history: self.history, gate: gate,
             effects: RulesService.Effects(
                 publish: { (event, id) throws(TrackingError) in
                     try await subscriber.publish(event, of: id)

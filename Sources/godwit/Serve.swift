@@ -189,6 +189,7 @@ struct Serve: AsyncParsableCommand {
             client: try ClientID(self.liveUser ?? "\(try self.name())-live"), session: identity.session)
         configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
         configuration.watchesAll = true
+        configuration.prefers = .enhanced
         configuration.isPresentOnlyWhileAsking = true
         configuration.wantsRecorded = true
         configuration.readsBrokerDrops = true

@@ -336,6 +336,31 @@ import TrackingTesting
         }
     }
 
+    @Test func aPositionOnTheRoadReplacesTheRecordedOneOfTheSameFix() async throws {
+        let (van, place) = (try TrackableID("van"), RecordedGateway.point(5))
+        let road = Enhancement(confidence: .matched, road: "Main Street", speedLimit: 13.9)
+        let live = LiveState(
+            known: { $0 == van ? .init(position: place, enhancement: road) : nil }, positions: { [van: place] },
+            enhancements: { [van: road] }, isConnected: { true })
+        let stage = try await RecordedGateway(["van": 5], live: live)
+        let token = try await stage.gateway.token()
+        let link = try await stage.gateway.access.share(van, from: place.time, for: .seconds(1e9))
+        try await stage.test { client async throws in
+            func get(_ path: String, _ token: String) async throws -> JSONValue? {
+                try await client.execute(uri: "/api/v1/\(path)", method: .get, headers: .bearer(token)).json
+            }
+            let paths = ["trackables/van/position", "positions", "positions?trackable=van", "trackables/van"]
+            for path in paths {
+                let answer = try await get(path, token)
+                let found = answer?["features"]?.list?.first ?? answer?["position"] ?? answer
+                #expect(found?["enhanced"]?["road"] == .text("Main Street"), "\(path)")
+                #expect(found?["enhanced"]?["speedLimit"] == .number(13.9), "\(path)")
+            }
+            let shared = try await get("trackables/van/position", link.text)?["enhanced"]
+            #expect(shared == .object(["road": .text("Main Street"), "confidence": .text("matched")]))
+        }
+    }
+
     @Test func theCurrentStateIsReturned() async throws {
         var position = RecordedGateway.point(50)
         (position.batteryLevel, position.extra) = (0.5, Array(#"{"wifi":"home"}"#.utf8))

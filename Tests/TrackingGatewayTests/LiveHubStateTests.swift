@@ -287,6 +287,28 @@ import TrackingSubscriber
         #expect(whole.contains("wifi") && share.shown(location).extra == nil)
     }
 
+    @Test mutating func aShareLinkHasTheRoadAndTheWayWithinItsSpan() throws {
+        let place = try #require(Coordinate(latitude: 52, longitude: -8))
+        let update = LocationUpdate(
+            location: Location(coordinate: place, time: UnixTime(101)),
+            intermediate: [99, 100].map { Location(coordinate: place, time: UnixTime($0)) },
+            enhancement: Enhancement(confidence: .matched, road: "Main Street", way: 7, speedLimit: 13.9))
+        let received = ReceivedUpdate(update: update, skipped: [], isLate: false, isRetained: false)
+        let produced = try self.apply(.location(self.van, received))
+        #expect(self.state.known(self.van)?.enhancement == update.enhancement)
+        #expect(self.state.enhancements == [self.van: update.enhancement])
+        let whole = String(buffer: LiveSelection(.everything, reads: .all).frame(of: produced))
+        #expect(whole.contains(#""enhanced":{"road":"Main Street","way":7,"speedLimit":13.9,"confidence":"matched"}"#))
+        #expect(whole.contains("\"time\":99"))
+        let share = LiveSelection(.everything, reads: .all, span: UnixTime(100)..<UnixTime(200))
+        let frame = String(buffer: share.frame(of: produced))
+        #expect(frame.contains(#""enhanced":{"road":"Main Street","confidence":"matched"}"#), "\(frame)")
+        #expect(frame.contains("\"time\":100") && !frame.contains("\"time\":99"))
+        // A position without a road has none, also after one on the road.
+        _ = try self.apply(try Sample.location(self.van, 9, time: 102))
+        #expect(self.state.known(self.van)?.enhancement == nil)
+    }
+
     /// A share link contains the destination and the time to arrival. It does not contain the other subscribers, the
     /// battery, or the distance, which could be that of a position from before the link.
     @Test mutating func aShareLinkHasOnlyTheIntervalAndTheDestinationOfTheResolution() throws {

@@ -39,6 +39,25 @@ private let start = 1_790_000_000.0
         }
     }
 
+    @Test func aStreamPrefersPositionsOnTheRoad() async throws {
+        try await LiveScene.run(preferring: .enhanced) { scene in
+            let stream = try await scene.open()
+            func next() async throws -> (seq: UInt64, road: String?) {
+                let event = try await stream.first { $0.name == "position" }
+                return (try scene.seq(event), try JSONValue(json: event.data.utf8)["enhanced"]?["road"]?.text)
+            }
+            try scene.move(self.van, 1)
+            #expect(try await next() == (1, nil))
+            try scene.enhance(self.van, 1)
+            #expect(try await next() == (1, "Main Street"))
+            try scene.move(self.van, 2)
+            try scene.enhance(self.van, 2)
+            #expect(try await next() == (2, "Main Street"))
+            try scene.move(self.van, 3)
+            #expect(try await next() == (3, nil))
+        }
+    }
+
     @Test func aStreamThatBrokeOffResumesWithoutAGap() async throws {
         try await LiveScene.run { scene in
             try scene.move(self.van, 1)

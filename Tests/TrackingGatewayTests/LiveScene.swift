@@ -40,12 +40,14 @@ final class LiveScene: Sendable {
     }
 
     static func run(
-        history: (any HistoryStore)? = nil, _ body: @escaping @Sendable (LiveScene) async throws -> Void
+        history: (any HistoryStore)? = nil, preferring kind: PositionKind = .published,
+        _ body: @escaping @Sendable (LiveScene) async throws -> Void
     ) async throws {
         let scene = LiveScene(port: try LoopbackPort.free(), device: try ClientID("device"))
         var configuration = SubscriberConfiguration(
             client: try ClientID("gateway"), session: try #require(SessionID("mine")))
         configuration.watchesAll = true
+        configuration.prefers = kind
         configuration.isPresentOnlyWhileAsking = true
         let subscriber = AssetSubscriber(
             configuration: configuration, transport: scene.broker.client(configuration.client))
@@ -95,6 +97,18 @@ final class LiveScene: Sendable {
     func seq(_ event: ServerSentEvent) throws -> UInt64 {
         let value = try JSONValue(json: event.data.utf8)
         return UInt64(try #require(value["location"]?["properties"]?["seq"]?.count))
+    }
+
+    /// An enhancer sends the position on the road of a fix.
+    func enhance(_ id: TrackableID, _ seq: UInt64) throws {
+        var fix = Location(
+            coordinate: try #require(Coordinate(latitude: 52, longitude: -8)),
+            time: UnixTime(1_790_000_000 + Double(seq)))
+        (fix.stream, fix.seq) = (StreamID("one"), seq)
+        let update = LocationUpdate(location: fix, enhancement: Enhancement(confidence: .matched, road: "Main Street"))
+        let message = OutgoingMessage(
+            topic: "tracking/\(id.topicLevel)/enhanced", payload: try LocationCodec.encode(update), isRetained: true)
+        self.device.send([.publish(message, seq)])
     }
 
     func open(_ query: String = "", headers: [String: String] = [:]) async throws -> EventStream {

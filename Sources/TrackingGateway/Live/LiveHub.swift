@@ -215,6 +215,7 @@ package final class LiveHub: Service {
         LiveState(
             known: { id in self.shared.withLock { $0.state.known(id) } },
             positions: { self.shared.withLock { $0.state.positions } },
+            enhancements: { self.shared.withLock { $0.state.enhancements } },
             present: { self.shared.withLock { $0.state.present } },
             isConnected: { self.shared.withLock { $0.state.isConnected } }, timeSinceDrop: self.timeSinceDrop)
     }

@@ -79,11 +79,17 @@ package struct LiveHubState: Sendable {
         for (kind, update) in latest where kind != .position && !update.isCleared {
             members[kind.rawValue] = update.payload
         }
-        return LiveState.Known(position: latest[.position]?.location, members: members)
+        return LiveState.Known(
+            position: latest[.position]?.location, enhancement: latest[.position]?.enhancement, members: members)
     }
 
     /// The last known position of each trackable that has one.
     package var positions: [TrackableID: Location] { self.latest.compactMapValues { $0[.position]?.location } }
+
+    /// The match with a road of each last known position that has one.
+    package var enhancements: [TrackableID: Enhancement] {
+        self.latest.compactMapValues { $0[.position]?.enhancement }
+    }
 
     /// The trackables with a known position or a present publisher.
     package var present: Set<TrackableID> { self.published.union(self.positions.keys) }
@@ -234,7 +240,8 @@ package struct LiveHubState: Sendable {
         return self.keep(
             LiveUpdate(
                 id: event, trackable: id, kind: .position, place: place, placeBefore: before,
-                location: received.update.location, isLate: received.isLate, frame: frame))
+                location: received.update.location, isLate: received.isLate, frame: frame,
+                enhancement: received.update.enhancement))
     }
 
     /// Clears the position of a trackable, and returns the update for live streams; `nil` for an unknown trackable.

@@ -79,20 +79,22 @@ package struct LiveSelection: Hashable, Sendable {
 
     /// Returns the bytes of an update for this stream.
     ///
-    /// For a share link, the bytes contain less. A position has only the values of ``shown(_:)``, without the earlier
-    /// points that the position's message otherwise contains. A resolution has only the resolution itself, the longest
+    /// For a share link, the bytes contain less. A position has only the values of ``shown(_:)``, its road, and the way
+    /// to it within the time span of the link, without the earlier points that the position's message otherwise contains. A resolution has only the resolution itself, the longest
     /// time until the next position, the destination and the time to arrival.
     func frame(of update: LiveUpdate) -> ByteBuffer {
-        guard self.span != nil else { return update.frame }
+        guard let span = self.span else { return update.frame }
         if update.kind == .resolution {
             let shared = (try? JSONValue(json: update.payload))?.sharedResolution.json
             return LiveFrame.event(.resolution, of: update.trackable, shared, as: update.hasID ? update.id : nil)
         }
         guard let location = update.location else { return update.frame }
-        let kind = (try? LocationCodec.decode(update.payload))?.kind ?? .actual
-        let bare = ReceivedUpdate(
-            update: LocationUpdate(location: self.shown(location), kind: kind), skipped: [], isLate: update.isLate,
-            isRetained: false)
+        let sent = try? LocationCodec.decode(update.payload)
+        let way = (sent?.intermediate ?? []).filter { span.contains($0.time) }.map { self.shown($0) }
+        let shared = LocationUpdate(
+            location: self.shown(location), intermediate: way, kind: sent?.kind ?? .actual,
+            enhancement: update.enhancement?.shared)
+        let bare = ReceivedUpdate(update: shared, skipped: [], isLate: update.isLate, isRetained: false)
         return LiveFrame.position(bare, of: update.trackable, as: update.id) ?? ByteBuffer()
     }
 

@@ -7,14 +7,19 @@ package struct LiveState: Sendable {
     package struct Known: Sendable {
         /// The last known position of the trackable; `nil` for none.
         package var position: Location?
+        /// The match of the last known position with a road; `nil` for none.
+        package var enhancement: Enhancement?
         /// The other known parts of the state, by name. The names are `state` (the summary, such as `ONLINE`),
         /// `presence` (of the publisher), `resolution` (in force), `trip`, and `clock` (the device's clock is ahead).
         /// Each value is JSON text, as the live stream delivers it.
         package var members: [String: [UInt8]]
 
         /// Creates the current state of one trackable from its position and the other parts of the state.
-        package init(position: Location? = nil, members: [String: [UInt8]] = [:]) {
+        package init(
+            position: Location? = nil, enhancement: Enhancement? = nil, members: [String: [UInt8]] = [:]
+        ) {
             self.position = position
+            self.enhancement = enhancement
             self.members = members
         }
     }
@@ -23,6 +28,8 @@ package struct LiveState: Sendable {
     package var known: @Sendable (TrackableID) -> Known?
     /// Returns the last known position of each trackable that has one.
     package var positions: @Sendable () -> [TrackableID: Location]
+    /// Returns the match with a road of each last known position that has one.
+    package var enhancements: @Sendable () -> [TrackableID: Enhancement]
     /// Returns the trackables with a known position or a present publisher.
     package var present: @Sendable () -> Set<TrackableID>
     /// Returns `true` while the gateway is connected to the broker.
@@ -39,11 +46,13 @@ package struct LiveState: Sendable {
     package init(
         known: @escaping @Sendable (TrackableID) -> Known?,
         positions: @escaping @Sendable () -> [TrackableID: Location],
+        enhancements: @escaping @Sendable () -> [TrackableID: Enhancement] = { [:] },
         present: (@Sendable () -> Set<TrackableID>)? = nil, isConnected: @escaping @Sendable () -> Bool,
         timeSinceDrop: @escaping @Sendable () -> Duration? = { nil }
     ) {
         self.known = known
         self.positions = positions
+        self.enhancements = enhancements
         self.present = present ?? { Set(positions().keys) }
         self.isConnected = isConnected
         self.timeSinceDrop = timeSinceDrop

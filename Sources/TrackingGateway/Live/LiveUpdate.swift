@@ -34,6 +34,8 @@ package struct LiveUpdate: Sendable, Hashable {
     package let isLate: Bool
     /// The update as the bytes of a server-sent event.
     package let frame: ByteBuffer
+    /// The match of the position with a road; `nil` for a position as its publisher published it, and for other kinds.
+    package var enhancement: Enhancement? = nil
 
     /// `true` if the encoded event begins with its event id.
     var hasID: Bool { self.frame.readableBytesView.starts(with: Array("id: ".utf8)) }
@@ -47,7 +49,8 @@ package struct LiveUpdate: Sendable, Hashable {
         }
         return LiveUpdate(
             id: self.id, trackable: self.trackable, kind: self.kind, place: self.place, placeBefore: self.placeBefore,
-            location: self.location, isLate: self.isLate, frame: ByteBuffer(bytes: bytes[(end + 1)...]))
+            location: self.location, isLate: self.isLate, frame: ByteBuffer(bytes: bytes[(end + 1)...]),
+            enhancement: self.enhancement)
     }
 
     /// Returns the same update with a new event id and without the trackable's previous coordinate. The gateway uses
@@ -57,7 +60,7 @@ package struct LiveUpdate: Sendable, Hashable {
         frame.writeImmutableBuffer(self.withoutID.frame)
         return LiveUpdate(
             id: id, trackable: self.trackable, kind: self.kind, place: self.place, placeBefore: nil,
-            location: self.location, isLate: self.isLate, frame: frame)
+            location: self.location, isLate: self.isLate, frame: frame, enhancement: self.enhancement)
     }
 
     /// The JSON data of the update's server-sent event.

@@ -71,6 +71,7 @@ export const de = {
   "fact.heading": "Richtung",
   "fact.accuracy": "Genauigkeit",
   "fact.battery": "Akku",
+  "fact.road": "Straße",
   "fact.place": "Ort",
   "fact.time": "Zeit",
   "fact.recorded": "Aufgezeichnet bis",

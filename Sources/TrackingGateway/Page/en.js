@@ -72,6 +72,7 @@ export const en = {
   "fact.heading": "Heading",
   "fact.accuracy": "Accuracy",
   "fact.battery": "Battery",
+  "fact.road": "Road",
   "fact.place": "Place",
   "fact.time": "Time",
   "fact.recorded": "Recorded until",

@@ -30,13 +30,14 @@ export class Trackable {
     this.time = time;
     this.properties = properties;
     this.isPredicted = update.type === "PREDICTED";
+    this.enhanced = update.enhanced;
     const intermediate = (update.intermediateLocations ?? []).map(placeOf);
     this.animator.updated([...intermediate, this.place], now);
   }
 
   /** Removes the position, the trail and the last event of the trackable, because its position was cleared. */
   forget() {
-    this.place = this.time = this.properties = this.isPredicted = this.lastEvent = this.clockAhead = undefined;
+    this.place = this.time = this.properties = this.isPredicted = this.enhanced = this.lastEvent = this.clockAhead = undefined;
     this.trail = [];
     this.seen.clear();
     this.animator = new Animator(this.animator.interval);

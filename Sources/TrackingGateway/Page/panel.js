@@ -56,6 +56,7 @@ function factsOf(trackable, shown, asked, now) {
   if (properties.bearing !== undefined) facts.push([t("fact.heading"), `${Math.round(properties.bearing)}°`]);
   if (properties.accuracyHorizontal !== undefined) facts.push([t("fact.accuracy"), `± ${text.metres(properties.accuracyHorizontal)}`]);
   if (properties.batteryLevel !== undefined) facts.push([t("fact.battery"), text.percent(properties.batteryLevel)]);
+  if (trackable.enhanced?.road) facts.push([t("fact.road"), trackable.enhanced.road]);
   if (trackable.place) facts.push([t("fact.place"), coordinates(trackable.place)]);
   if (trackable.time !== undefined) facts.push([t("fact.time"), text.moment(trackable.time)]);
   else if (trackable.recorded !== undefined) facts.push([t("fact.recorded"), text.moment(trackable.recorded)]);

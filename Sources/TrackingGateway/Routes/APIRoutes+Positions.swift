@@ -44,25 +44,33 @@ extension APIRoutes {
     ///   - caller: The caller of the request.
     func lastPositions(
         _ wanted: [TrackableID]?, for caller: Caller
-    ) async throws(TrackingError) -> [LastPosition] {
-        var places: [TrackableID: Location] = [:]
+    ) async throws(TrackingError) -> [ShownPosition] {
+        var places: [TrackableID: ShownPosition] = [:]
         if caller.span == nil, let history = self.history {
             for place in try await history.lastPositions(of: wanted ?? caller.reads.named) {
-                places[place.trackable] = place.location
+                places[place.trackable] = ShownPosition(trackable: place.trackable, location: place.location)
             }
         }
-        let known =
-            wanted.map { ids in ids.compactMap { id in self.live.known(id)?.position.map { (id, $0) } } }
-            ?? self.live.positions().map { ($0, $1) }
-        for (id, location) in known where caller.reads.contains(id) && caller.sees(location.time) {
-            if let stored = places[id], stored.time >= location.time { continue }
-            places[id] = caller.span == nil ? location : location.shared
+        for place in self.livePositions(wanted)
+        where caller.reads.contains(place.trackable) && caller.sees(place.location.time) {
+            if let stored = places[place.trackable], !place.replaces(stored) { continue }
+            places[place.trackable] = caller.span == nil ? place : place.shared
         }
-        return places.map { LastPosition(trackable: $0, location: $1) }
-            .sorted { $0.trackable < $1.trackable }
+        return places.values.sorted { $0.trackable < $1.trackable }
     }
 
-    private static func collection(_ places: ArraySlice<LastPosition>, next: String?) -> ByteBuffer {
+    private func livePositions(_ wanted: [TrackableID]?) -> [ShownPosition] {
+        if let wanted {
+            return wanted.compactMap { id in
+                guard let known = self.live.known(id), let location = known.position else { return nil }
+                return ShownPosition(trackable: id, location: location, enhancement: known.enhancement)
+            }
+        }
+        let enhancements = self.live.enhancements()
+        return self.live.positions().map { ShownPosition(trackable: $0, location: $1, enhancement: enhancements[$0]) }
+    }
+
+    private static func collection(_ places: ArraySlice<ShownPosition>, next: String?) -> ByteBuffer {
         var buffer = ByteBuffer()
         buffer.reserveCapacity(64 + 400 * places.count)
         buffer.writeString(#"{"type":"FeatureCollection","features":["#)
@@ -95,10 +103,29 @@ extension Caller {
     fileprivate func sees(_ time: UnixTime) -> Bool { self.span?.contains(time) ?? true }
 }
 
-extension LastPosition {
-    /// The position as a GeoJSON Feature of the tracking protocol, with the trackable's id as its `id`.
+/// The last position of a trackable, as an answer of the API shows it.
+struct ShownPosition: Hashable {
+    var trackable: TrackableID
+    var location: Location
+    /// The match of the position with a road; `nil` for a position as its publisher published it.
+    var enhancement: Enhancement?
+
+    /// Returns `true` if this live position is newer than the recorded one, or on the road and as new.
+    fileprivate func replaces(_ stored: ShownPosition) -> Bool {
+        let (time, last) = (self.location.time, stored.location.time)
+        return time > last || (time == last && self.enhancement != nil)
+    }
+
+    /// The position as a share link shows it.
+    fileprivate var shared: ShownPosition {
+        ShownPosition(trackable: self.trackable, location: self.location.shared, enhancement: self.enhancement?.shared)
+    }
+
+    /// The position as a GeoJSON Feature of the tracking protocol, with the trackable's id as its `id`. A position on the
+    /// road has the member `enhanced`.
     var feature: [UInt8] {
-        Array(#"{"id":"#.utf8) + JSONValue.text(self.trackable.rawValue).json + Array(",".utf8)
+        let road = self.enhancement.map { Array(#""enhanced":"#.utf8) + LocationCodec.encodeEnhancement($0) + [0x2C] }
+        return Array(#"{"id":"#.utf8) + JSONValue.text(self.trackable.rawValue).json + Array(",".utf8) + (road ?? [])
             + LocationCodec.encodeFeature(self.location).dropFirst()
     }
 }

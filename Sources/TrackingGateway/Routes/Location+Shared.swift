@@ -12,6 +12,12 @@ extension Location {
     }
 }
 
+extension Enhancement {
+    /// The match of a position with a road as a share link shows it: without the speed limit, which would show if the
+    /// trackable is too fast, and without the details of the match.
+    var shared: Enhancement { Enhancement(confidence: self.confidence, road: self.road, roadClass: self.roadClass) }
+}
+
 extension JSONValue {
     /// The part of a resolution in force that a share link shows: the resolution, the maximum silence, the destination
     /// and the time to arrival.
