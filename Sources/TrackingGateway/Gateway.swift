@@ -60,7 +60,9 @@ public struct Gateway: Service {
         self.live = live
         self.metrics = metrics
         self.figures = GatewayFigures(metrics)
-        self.tiles = try configuration.tiles.map { (tiles) throws(TrackingError) in try MapTiles(tiles) }
+        self.tiles = try configuration.tiles.map { (tiles) throws(TrackingError) in
+            try MapTiles(tiles, beside: configuration.database, logger: logger)
+        }
         self.database = try GatewayDatabase(path: configuration.database)
         self.access = AccessStore(self.database)
         self.logger = logger
@@ -68,6 +70,7 @@ public struct Gateway: Service {
         // acknowledges the intake's records.
         self.services += configuration.companions
         if let intake = configuration.intake { self.services.append(intake) }
+        if case .engine(let tiles) = self.tiles { self.services.append(tiles) }
     }
 
     /// Creates a gateway that shows the live positions that a subscriber receives, and that runs this subscriber.

@@ -61,12 +61,14 @@ public struct GatewayConfiguration: Sendable {
     /// The folder in which Debian's package libjs-leaflet installs its files.
     public static let debianLeaflet = "/usr/share/javascript/leaflet"
 
-    /// The source of the map tiles: a tile server or a file.
+    /// The source of the map tiles: a tile server, a file or a routing engine.
     public enum Tiles: Hashable, Sendable {
         /// A tile server, from which browsers load the tiles themselves.
         case server(TileURL)
-        /// A file of raster tiles (MBTiles), which the gateway serves.
+        /// A file of raster or vector tiles (MBTiles), which the gateway serves.
         case file(path: String)
+        /// A routing engine. The gateway fetches its streets as vector tiles, and caches them beside its database.
+        case engine(EngineURL)
     }
 
     /// Creates a configuration with the default value of each setting that is not given.

@@ -69,16 +69,7 @@ struct Serve: AsyncParsableCommand {
             valueName: "dir", visibility: .hidden))
     var leaflet = GatewayConfiguration.debianLeaflet
 
-    @Option(
-        help: ArgumentHelp(
-            "Let browsers load map tiles from this server: https://tiles.example.org/{z}/{x}/{y}.png. Default: a plain grid.",
-            valueName: "url"))
-    var tiles: String?
-
-    @Option(
-        help: ArgumentHelp("Serve raster map tiles from this MBTiles file.", valueName: "path"))
-    var mbtiles: String?
-
+    @OptionGroup(title: "Map") var map: TileOptions
     @OptionGroup(title: "Share links") var sign: OperatorOptions
     @OptionGroup(title: "History") var store: StoreOptions
     @OptionGroup(title: "Phones") var phones: PhoneOptions
@@ -89,7 +80,6 @@ struct Serve: AsyncParsableCommand {
 
     func validate() throws {
         try TokenLimits(requestsPerSecond: self.rateLimit, bodyBytes: self.maxBody).check()
-        do throws(TrackingError) { _ = try self.tiles.map(TileURL.init) } catch { throw ValidationError(error.message) }
         for origin in self.cors where !GatewayURL.isOrigin(origin) {
             throw ValidationError(
                 "--cors must be an origin without a path, as https://example.org or http://localhost:3000; not '\(origin.prefix(80))'"
@@ -151,12 +141,7 @@ struct Serve: AsyncParsableCommand {
             ]
         }
         configuration.leaflet = self.leaflet
-        guard self.tiles == nil || self.mbtiles == nil else {
-            throw TrackingError(
-                .invalidConfiguration, "--tiles and --mbtiles exclude each other. Leave one of them out")
-        }
-        if let tiles = self.tiles { configuration.tiles = .server(try TileURL(tiles)) }
-        if let path = self.mbtiles { configuration.tiles = .file(path: path) }
+        configuration.tiles = try self.map.source()
         configuration.operatedBy = try self.sign.configuration()
         return configuration
     }

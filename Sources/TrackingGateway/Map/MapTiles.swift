@@ -5,25 +5,40 @@ package enum MapTiles: Sendable {
     /// A tile server, such as `https://tiles.example.org/{z}/{x}/{y}.png`, from which the browser loads the tiles
     /// directly.
     case server(TileURL)
-    /// A file of raster map tiles, which the gateway serves to browsers.
+    /// A file of map tiles, which the gateway serves to browsers.
     case file(TileFile)
+    /// The streets of a routing engine, which the gateway fetches as vector tiles and serves to browsers.
+    case engine(EngineTiles)
 
-    /// The description of the tiles for the map page, as JSON: the address, the attribution and, for a file, the zoom
-    /// levels.
+    /// The description of the tiles for the map page, as JSON: the address and the attribution. Tiles of the gateway
+    /// also have zoom levels and, for vector tiles, the format `vector`.
     var description: JSONValue {
         switch self {
         case .server(let url): url.description
         case .file(let file):
-            .object([
-                "url": .text("/tiles/{z}/{x}/{y}"), "minZoom": .number(Double(file.zooms.lowerBound)),
-                "maxZoom": .number(Double(file.zooms.upperBound)), "attribution": .text(file.attribution),
-            ])
+            Self.description(isVector: file.isVector, zooms: file.zooms, attribution: file.attribution)
+        case .engine:
+            Self.description(isVector: true, zooms: EngineTiles.zooms, attribution: Self.openStreetMap)
         }
+    }
+
+    private static func description(isVector: Bool, zooms: ClosedRange<Int>, attribution: String) -> JSONValue {
+        var members: [String: JSONValue] = [
+            "url": .text(isVector ? "/tiles/{z}/{x}/{y}.mvt" : "/tiles/{z}/{x}/{y}"),
+            "minZoom": .number(Double(zooms.lowerBound)), "maxZoom": .number(Double(zooms.upperBound)),
+            "attribution": .text(attribution),
+        ]
+        if isVector { members["format"] = .text("vector") }
+        return .object(members)
     }
 
     /// The origin of the tile server, for the page's content security policy; `nil` if the gateway itself serves the
     /// tiles.
     var origin: String? { if case .server(let url) = self { url.origin } else { nil } }
+
+    /// The attribution that OpenStreetMap requires below its map, as HTML.
+    static let openStreetMap =
+        #"© <a href="https://www.openstreetmap.org/copyright">OpenStreetMap</a> contributors"#
 }
 
 /// The address of the map tiles on a tile server, with placeholders for zoom level, column and row.
@@ -60,7 +75,7 @@ public struct TileURL: Hashable, Sendable {
         // With `{s}.` the server has several names, so the policy allows all names below the host.
         self.origin = "\(address.scheme)//\(address.several == nil ? "" : "*.")\(address.host)\(address.port ?? "")"
         let isOpenStreetMap = ".\(address.host.lowercased())".hasSuffix(".openstreetmap.org")
-        self.attribution = isOpenStreetMap ? Self.openStreetMap : nil
+        self.attribution = isOpenStreetMap ? MapTiles.openStreetMap : nil
     }
 
     /// The address and attribution of the tiles as JSON, for the map page.
@@ -82,10 +97,6 @@ public struct TileURL: Hashable, Sendable {
     private static let places = ["{z}", "{x}", "{y}"]
     /// All placeholders that the path of a tile server's address may have. The map page replaces them by values.
     private static let blanks = Self.places + ["{r}"]
-
-    /// The attribution that OpenStreetMap requires below its map, as HTML.
-    private static let openStreetMap =
-        #"© <a href="https://www.openstreetmap.org/copyright">OpenStreetMap</a> contributors"#
 }
 
 /// The coordinates of a map tile: its zoom level, column and row.

@@ -7,7 +7,7 @@ import TrackingCore
 /// The HTTP routes of the map page: the page's own files, which are part of the program, Leaflet's files from a folder,
 /// and optional map tiles.
 ///
-/// These files need no token; the data that the page shows does.
+/// The page's files and raster tiles need no token. Vector tiles and the data that the page shows need one.
 package struct PageRoutes: Sendable {
     private let leaflet: String
     private let tiles: MapTiles?
@@ -26,12 +26,15 @@ package struct PageRoutes: Sendable {
     }
 
     /// Returns `true` for `/` and for each path below `/s/`, `/map/`, `/leaflet/` and `/tiles/`. There are the pages
-    /// for browsers, their files and the map tiles, which need no token.
+    /// for browsers, their files and the map tiles, which need no token. Vector tiles do need one: each can cost a
+    /// request to the routing engine.
     static func isForEverybody(_ path: String) -> Bool {
-        path == "/" || ["/s/", "/map/", "/leaflet/", "/tiles/"].contains { path.hasPrefix($0) }
+        if path.hasPrefix("/tiles/") { return !path.hasSuffix(".mvt") }
+        return path == "/" || ["/s/", "/map/", "/leaflet/"].contains { path.hasPrefix($0) }
     }
 
-    /// Adds `/`, `/s/{secret}`, `/map/…`, `/leaflet/…` and, if the gateway serves the tiles, `/tiles/{z}/{x}/{y}`.
+    /// Adds `/`, `/s/{secret}`, `/map/…`, `/leaflet/…` and, if the gateway serves the tiles, `/tiles/{z}/{x}/{y}` for
+    /// images or `/tiles/{z}/{x}/{y}.mvt` for vector tiles.
     package func add(to router: Router<GatewayRequestContext>) {
         let page = self.file(PackageResources.index_html, "text/html; charset=utf-8")
         let shared = self.file(PackageResources.share_html, "text/html; charset=utf-8")
@@ -41,8 +44,10 @@ package struct PageRoutes: Sendable {
         router.get("map/logo") { _, _ in try self.logo() }
         router.get("map/:file") { _, context in try self.own(context.parameters.get("file") ?? "") }
         router.get("leaflet/:file") { _, context in try await self.library(context.parameters.get("file") ?? "") }
-        if case .file(let file) = self.tiles {
-            router.get("tiles/:z/:x/:y") { _, context in try await Self.tile(of: file, context) }
+        switch self.tiles {
+        case .file(let file): TileRoute(file: file).add(to: router)
+        case .engine(let engine): TileRoute(engine: engine).add(to: router)
+        case .server, nil: break
         }
     }
 
@@ -72,28 +77,34 @@ package struct PageRoutes: Sendable {
     // MARK: - Files
 
     private static let styles: [String: [UInt8]] = [
-        "admin.css": PackageResources.admin_css, "share.css": PackageResources.share_css,
+        "admin.css": PackageResources.admin_css,
+        "share.css": PackageResources.share_css,
         "style.css": PackageResources.style_css,
     ]
 
     private static let scripts: [String: [UInt8]] = [
         "address.js": PackageResources.address_js, "animator.js": PackageResources.animator_js,
-        "app.js": PackageResources.app_js, "banner.js": PackageResources.banner_js,
+        "app.js": PackageResources.app_js,
+        "banner.js": PackageResources.banner_js,
         "camera.js": PackageResources.camera_js, "clusters.js": PackageResources.clusters_js,
         "controls.js": PackageResources.controls_js, "copy.js": PackageResources.copy_js,
         "de.js": PackageResources.de_js, "door.js": PackageResources.door_js,
         "en.js": PackageResources.en_js, "filter.js": PackageResources.filter_js,
-        "fleet.js": PackageResources.fleet_js, "guide.js": PackageResources.guide_js,
+        "fleet.js": PackageResources.fleet_js,
+        "guide.js": PackageResources.guide_js,
         "history.js": PackageResources.history_js, "i18n.js": PackageResources.i18n_js,
         "keys.js": PackageResources.keys_js, "labels.js": PackageResources.labels_js,
         "layers.js": PackageResources.layers_js,
         "list.js": PackageResources.list_js, "live.js": PackageResources.live_js,
-        "names.js": PackageResources.names_js, "painter.js": PackageResources.painter_js,
+        "names.js": PackageResources.names_js,
+        "painter.js": PackageResources.painter_js,
         "panel.js": PackageResources.panel_js, "place.js": PackageResources.place_js,
         "qr.js": PackageResources.qr_js, "requests.js": PackageResources.requests_js,
         "session.js": PackageResources.session_js, "share.js": PackageResources.share_js,
         "settings.js": PackageResources.settings_js, "sheet.js": PackageResources.sheet_js,
-        "stack.js": PackageResources.stack_js, "text.js": Self.textModule,
+        "stack.js": PackageResources.stack_js,
+        "text.js": Self.textModule,
+
     ]
 
     /// The JavaScript files of the page's parts for fences, share links and destinations, by file name.
@@ -153,20 +164,5 @@ package struct PageRoutes: Sendable {
         return Response(
             status: .ok, headers: [.contentType: type, .cacheControl: "max-age=86400"],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: data)))
-    }
-
-    // MARK: - Tiles
-
-    private static func tile(of file: TileFile, _ context: GatewayRequestContext) async throws -> Response {
-        let parts = ["z", "x", "y"].compactMap { context.parameters.get($0).flatMap { Int($0) } }
-        guard parts.count == 3, let place = TilePlace(zoom: parts[0], x: parts[1], y: parts[2]) else {
-            throw Problem(
-                .badRequest,
-                "The path of a map tile must be /tiles/{z}/{x}/{y} with the tile's zoom level, column and row.")
-        }
-        guard let bytes = try await file.tile(place) else { return Response(status: .noContent) }
-        return Response(
-            status: .ok, headers: [.contentType: file.mediaType, .cacheControl: "max-age=86400"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 }

@@ -2,14 +2,17 @@ import FoundationEssentials
 import GRDB
 package import TrackingCore
 
-/// A file of raster map tiles in the format MBTiles 1.3, opened read-only.
+/// A file of raster or vector map tiles in the format MBTiles 1.3, opened read-only.
 package struct TileFile: Sendable {
     private let database: DatabasePool
     /// The media type of the file's tiles, such as `image/png`.
     package let mediaType: String
+    /// `true` if the tiles are vector tiles, which the map page draws.
+    var isVector: Bool { self.mediaType == VectorTile.mediaType }
     /// The range from the lowest to the highest zoom level of the file's tiles.
     package let zooms: ClosedRange<Int>
-    /// The attribution of the tiles that the map shows, without HTML tags.
+    /// The attribution of the tiles that the map shows, without HTML tags. For vector tiles without an attribution it
+    /// is that of OpenStreetMap.
     package let attribution: String
 
     /// Opens a file of map tiles.
@@ -30,14 +33,17 @@ package struct TileFile: Sendable {
             guard let type = Self.mediaTypes[format] else {
                 throw TrackingError(
                     .inputUnreadable,
-                    "cannot use the map tiles in \(path): they have the format \(format); the map shows png, jpg and webp"
+                    "cannot use the map tiles in \(path): they have the format \(format); the map shows png, jpg, webp and pbf"
                 )
             }
             self.database = database
             self.mediaType = type
             self.zooms = zooms
             // The attribution becomes HTML in the page, so tags are removed.
-            self.attribution = (facts["attribution"] ?? "").replacing(#/<[^>]*>/#, with: "").replacing("<", with: "")
+            let named = (facts["attribution"] ?? "").replacing(#/<[^>]*>/#, with: "").replacing("<", with: "")
+            // Programs such as tilemaker name no author, and make vector tiles from OpenStreetMap.
+            let isUnnamedVector = named.isEmpty && type == VectorTile.mediaType
+            self.attribution = isUnnamedVector ? MapTiles.openStreetMap : named
         } catch let error as TrackingError {
             throw error
         } catch {
@@ -57,9 +63,10 @@ package struct TileFile: Sendable {
 
     private static let mediaTypes = [
         "png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "webp": "image/webp",
+        "pbf": VectorTile.mediaType,
     ]
 
-    /// Returns the image of a map tile; `nil` if the file does not have it.
+    /// Returns the bytes of a map tile; `nil` if the file does not have it.
     func tile(_ place: TilePlace) async throws -> [UInt8]? {
         try await self.database.read { database in
             let data = try Data.fetchOne(
