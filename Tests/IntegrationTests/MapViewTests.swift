@@ -74,16 +74,17 @@ import Testing
         let counts = try await browser.script(
             """
             \(Self.makeMap)
-            return import('/map/layers.js').then(({ addTiles }) => {
+            return import('/map/background.js').then(({ Background }) => {
               const map = makeMap(900);
               const count = () => map.getContainer().querySelectorAll('.leaflet-tile').length;
-              const parts = [addTiles({ url: '/tiles/{z}/{x}/{y}', minZoom: 5, maxZoom: 8 }, map) ? 1 : 0, count()];
+              const isBare = (tiles) => new Background(map, tiles).isBare(map.getZoom()) ? 1 : 0;
+              const parts = [isBare({ url: '/tiles/{z}/{x}/{y}', minZoom: 5, maxZoom: 8 }), count()];
               map.setZoom(5);
-              parts.push(Math.sign(count()), addTiles({ url: '/tiles/{z}/{x}/{y}' }, map) ? 1 : 0, addTiles(undefined, map) ? 1 : 0);
+              parts.push(Math.sign(count()), isBare({ url: '/tiles/{z}/{x}/{y}' }), isBare(undefined));
               return parts;
             })
             """, as: [Int].self)
-        #expect(counts == [0, 0, 1, 1, 0])
+        #expect(counts == [1, 0, 1, 0, 1])
     }
 
     @Test func thePageReportsThatLeafletIsMissing() async throws {

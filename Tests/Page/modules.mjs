@@ -3,6 +3,10 @@
 /** The folder of the page's files. */
 export const page = new URL("../../Sources/TrackingGateway/Page/", import.meta.url);
 
+// Some modules read the page's address and its library when they are loaded.
+globalThis.location ??= { pathname: "/" };
+globalThis.window ??= {};
+
 const load = (name) => import(new URL(name, page));
 
 export const animator = await load("animator.js");
@@ -10,6 +14,13 @@ export const { en } = await load("en.js");
 export const { de } = await load("de.js");
 export const i18n = await load("i18n.js");
 export const text = await load("text.js");
+export const background = await load("background.js");
+export const ground = await load("ground.js");
+export const { OUTLINE } = await load("outline.js");
+export const streetNames = await load("street-names.js");
+export const streetStyle = await load("street-style.js");
+export const streets = await load("streets.js");
+export const vectorTile = await load("vector-tile.js");
 export const address = await load("address.js");
 export const clusters = await load("clusters.js");
 export const labels = await load("labels.js");

@@ -6,7 +6,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 import { de, en, page } from "./modules.mjs";
 
-const sources = readdirSync(page).filter((name) => name.endsWith(".js") && !["en.js", "de.js"].includes(name));
+const sources = readdirSync(page).filter((name) => name.endsWith(".js") && !["en.js", "de.js", "outline.js"].includes(name));
 const read = (name) => readFileSync(new URL(name, page), "utf8");
 const valuesOf = (text) => [...text.matchAll(/\{(\w+)\}/g)].map((match) => match[1]).sort().join();
 
@@ -64,6 +64,7 @@ const WORDS = new Set(["Content", "Type", "Bearer", "Point", "Escape", "Enter", 
 /** The sentences that only programs and developers read. */
 const INTERNAL = [
   /^godwit(-agent)? /, /px system-ui, sans-serif/, /^the gateway answered with HTTP status/, /^the map tiles cannot be shown/,
+  /^the gateway sent no map tile/,
   /^the browser refused to copy/, /leaflet-/, /^ input, select$|^input, select$|^button, input, select$/, /^move zoomend/, /^moveend/,
   /^chip /, /^\(prefers-/, /^state /, /^#sheet header$/, /^hsl/, /^#/, /^fence edited/, /^ \$\{ahead/,
 ];

@@ -77,34 +77,35 @@ package struct PageRoutes: Sendable {
     // MARK: - Files
 
     private static let styles: [String: [UInt8]] = [
-        "admin.css": PackageResources.admin_css,
+        "admin.css": PackageResources.admin_css, "map.css": PackageResources.map_css,
         "share.css": PackageResources.share_css,
         "style.css": PackageResources.style_css,
     ]
 
     private static let scripts: [String: [UInt8]] = [
         "address.js": PackageResources.address_js, "animator.js": PackageResources.animator_js,
-        "app.js": PackageResources.app_js,
+        "app.js": PackageResources.app_js, "background.js": PackageResources.background_js,
         "banner.js": PackageResources.banner_js,
         "camera.js": PackageResources.camera_js, "clusters.js": PackageResources.clusters_js,
         "controls.js": PackageResources.controls_js, "copy.js": PackageResources.copy_js,
         "de.js": PackageResources.de_js, "door.js": PackageResources.door_js,
         "en.js": PackageResources.en_js, "filter.js": PackageResources.filter_js,
-        "fleet.js": PackageResources.fleet_js,
+        "fleet.js": PackageResources.fleet_js, "ground.js": PackageResources.ground_js,
         "guide.js": PackageResources.guide_js,
         "history.js": PackageResources.history_js, "i18n.js": PackageResources.i18n_js,
         "keys.js": PackageResources.keys_js, "labels.js": PackageResources.labels_js,
         "layers.js": PackageResources.layers_js,
         "list.js": PackageResources.list_js, "live.js": PackageResources.live_js,
-        "names.js": PackageResources.names_js,
+        "names.js": PackageResources.names_js, "outline.js": PackageResources.outline_js,
         "painter.js": PackageResources.painter_js,
         "panel.js": PackageResources.panel_js, "place.js": PackageResources.place_js,
         "qr.js": PackageResources.qr_js, "requests.js": PackageResources.requests_js,
         "session.js": PackageResources.session_js, "share.js": PackageResources.share_js,
         "settings.js": PackageResources.settings_js, "sheet.js": PackageResources.sheet_js,
-        "stack.js": PackageResources.stack_js,
-        "text.js": Self.textModule,
-
+        "stack.js": PackageResources.stack_js, "street-names.js": PackageResources.street_names_js,
+        "street-painter.js": PackageResources.street_painter_js, "street-style.js": PackageResources.street_style_js,
+        "streets.js": PackageResources.streets_js, "text.js": Self.textModule,
+        "vector-tile.js": PackageResources.vector_tile_js,
     ]
 
     /// The JavaScript files of the page's parts for fences, share links and destinations, by file name.

@@ -3,6 +3,7 @@
 
 import * as address from "./address.js";
 import { Admin } from "./admin.js";
+import { Background } from "./background.js";
 import { Banner } from "./banner.js";
 import { Camera } from "./camera.js";
 import { Clusters, isStack } from "./clusters.js";
@@ -13,7 +14,7 @@ import { Fleet } from "./fleet.js";
 import { Guide, PhoneDialog } from "./guide.js";
 import { History } from "./history.js";
 import { onChange, t, translate } from "./i18n.js";
-import { Canvas, Grid, addTiles, palette, view } from "./layers.js";
+import { Canvas, palette, view } from "./layers.js";
 import { List, set } from "./list.js";
 import { keepKeys } from "./keys.js";
 import { Live } from "./live.js";
@@ -40,9 +41,8 @@ const names = new Names(fleet);
 const clusters = new Clusters();
 const filter = new Filter(element("chips"), filtered);
 const banner = new Banner(element("banner"));
-let admin; let map; let camera; let sheet; let live; let list; let history; let guide; let painter;
-let chosen; let isFollowing = false; let hasFitted = false;
-let colours;
+let admin; let map; let background; let camera; let sheet; let live; let list; let history; let guide; let painter;
+let chosen; let colours; let isFollowing = false; let hasFitted = false;
 
 // MARK: The map
 
@@ -52,9 +52,9 @@ async function makeMap() {
     .setView([30, 0], 2);
   makeControls(map, sheet.isOn);
   map.attributionControl.setPrefix(false);
+  background = new Background(map, tiles);
   camera = new Camera(map, element("panel"), sheet);
   admin = new Admin(map, fleet, element("panel"), camera);
-  const grid = addTiles(tiles, map) ? undefined : new Grid().addTo(map);
   colours = palette();
   painter = new Painter(fleet, clusters, () => ({
     chosen, history, colours, isShown: (trackable) => list.shows(trackable), keep: (place) => isFollowing && camera.keep(place),
@@ -65,7 +65,7 @@ async function makeMap() {
   map.on("moveend zoomend resize", askSoon);
   map.on("moveend", showAddress);
   new ResizeObserver(() => map.invalidateSize({ animate: false, pan: false })).observe(element("map"));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { colours = palette(); grid?.draw(); });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { colours = palette(); });
 }
 
 /** The number of drawn frames, for measurements and tests. */
@@ -361,6 +361,7 @@ async function start() {
   if (!caller) { askToSignIn(); return; }
   element("leave").hidden = false;
   admin.begin(caller);
+  background.renew();
   loadNames();
   if (isStarted) {
     // Another user may have signed in, who may be allowed to read less.

@@ -14,6 +14,7 @@ export const de = {
   "leaflet-missing": "Die Kartenbibliothek Leaflet fehlt auf dem Gateway: Das Paket libjs-leaflet installieren oder ihr Verzeichnis mit --leaflet angeben.",
   "zoom-in": "Vergrößern",
   "zoom-out": "Verkleinern",
+  "map.no-tiles": "Die Straßen können gerade nicht geladen werden. Die Karte versucht es weiter.",
 
   // The settings of this browser.
   "settings": "Sprache und Einheiten",

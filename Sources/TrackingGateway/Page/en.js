@@ -15,6 +15,7 @@ export const en = {
   "leaflet-missing": "The map library Leaflet is not installed on the gateway: install the package libjs-leaflet, or give its folder with --leaflet.",
   "zoom-in": "Zoom in",
   "zoom-out": "Zoom out",
+  "map.no-tiles": "The streets cannot be loaded now. The map tries again.",
 
   // The settings of this browser.
   "settings": "Language and units",

@@ -1,6 +1,4 @@
-// The layers of the map: a grid if there are no tiles, and one canvas for all markers.
-
-import { t } from "./i18n.js";
+// The canvas for all markers, and the drawing on it.
 
 const L = window.L;
 
@@ -11,67 +9,12 @@ export function palette() {
   return {
     state: { ONLINE: read("--online"), STALE: read("--stale"), FAILED: read("--wrong"), OFFLINE: read("--offline"),
       OLD: read("--offline"), UNKNOWN: read("--offline") },
-    ground: read("--ground"), line: read("--grid"), text: read("--ink"), faint: read("--faint"), halo: read("--halo"),
+    ground: read("--ground"), text: read("--ink"), faint: read("--faint"), halo: read("--halo"),
   };
 }
 
-/** Adds the map tiles below the markers, at their zoom levels; returns true if they exist at every
- * zoom level of the map. */
-export function addTiles(tiles, map) {
-  if (!tiles) return false;
-  const { url, attribution = "", maxZoom = 19, minZoom = 0 } = tiles;
-  const layer = L.tileLayer(url, { attribution, maxNativeZoom: maxZoom, minZoom, maxZoom: 20, className: "tiles" });
-  try {
-    layer.addTo(map);
-    return minZoom <= map.getMinZoom();
-  } catch (error) {
-    console.error("the map tiles cannot be shown", error);
-    layer.remove();
-    return false;
-  }
-}
-
-/** Draws lines of latitude and longitude, for a map without tiles. Redrawn only when the map moves. */
-export const Grid = L?.Layer.extend({
-  onAdd(map) {
-    this.canvas = L.DomUtil.create("canvas", "grid-canvas", map.getPanes().tilePane);
-    map.on("move zoomend resize viewreset", this.draw, this);
-    this.draw();
-  },
-
-  onRemove(map) {
-    map.off("move zoomend resize viewreset", this.draw, this);
-    this.canvas.remove();
-  },
-
-  draw() {
-    const map = this._map;
-    const context = fitted(this.canvas, map);
-    const to = view(map);
-    const bounds = map.getBounds();
-    const colours = palette();
-    context.fillStyle = colours.ground;
-    context.fillRect(0, 0, to.width, to.height);
-    context.strokeStyle = colours.line;
-    context.fillStyle = colours.faint;
-    context.font = "11px system-ui, sans-serif";
-    context.lineWidth = 1;
-    const step = gridStep((bounds.getEast() - bounds.getWest()) * 200 / to.width);
-    for (let i = Math.ceil(bounds.getWest() / step); i * step < bounds.getEast(); i += 1) {
-      const x = Math.round(to.x(i * step)) + 0.5;
-      context.beginPath(); context.moveTo(x, 0); context.lineTo(x, to.height); context.stroke();
-      context.fillText(gridLabel(((i * step + 540) % 360) - 180, step, t("compass.E"), t("compass.W")), x + 5, 15);
-    }
-    for (let i = Math.ceil(Math.max(-85, bounds.getSouth()) / step); i * step < Math.min(85, bounds.getNorth()); i += 1) {
-      const y = Math.round(to.y(i * step)) + 0.5;
-      context.beginPath(); context.moveTo(0, y); context.lineTo(to.width, y); context.stroke();
-      context.fillText(gridLabel(i * step, step, t("compass.N"), t("compass.S")), 5, y - 5);
-    }
-  },
-});
-
 /** Fits a canvas to the whole map at the density of the screen, and returns the context to draw with. */
-function fitted(canvas, map) {
+export function fitted(canvas, map) {
   const size = map.getSize();
   const ratio = window.devicePixelRatio || 1;
   // A canvas has whole pixels, but a screen with a density of 2.625 has not.
@@ -87,18 +30,6 @@ function fitted(canvas, map) {
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   return context;
 }
-
-const gridStep = (span) => {
-  for (const step of [60, 30, 15, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002]) {
-    if (span >= step) return step;
-  }
-  return 0.0001;
-};
-
-const gridLabel = (value, step, positive, negative) => {
-  const digits = Math.max(0, Math.ceil(-Math.log10(step)));
-  return `${Math.abs(value).toFixed(digits)}° ${Math.abs(value) < step / 2 ? "" : value > 0 ? positive : negative}`;
-};
 
 /** A canvas over the whole map. `paint(context, view)` draws on it in every frame. */
 export const Canvas = L?.Layer.extend({

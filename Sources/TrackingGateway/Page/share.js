@@ -2,10 +2,11 @@
 // when it arrives and when the link ends, and asks for positions only while it is visible.
 
 import { distance } from "./animator.js";
+import { Background } from "./background.js";
 import { Camera } from "./camera.js";
 import { Fleet } from "./fleet.js";
 import { t, translate } from "./i18n.js";
-import { Canvas, Grid, addTiles, drawLine, drawMarker, palette } from "./layers.js";
+import { Canvas, drawLine, drawMarker, palette } from "./layers.js";
 import { set } from "./list.js";
 import { Live, SHARED } from "./live.js";
 import { answer, json } from "./session.js";
@@ -53,9 +54,9 @@ async function makeMap(tiles) {
   place();
   isWide.addEventListener("change", place);
   camera = new Camera(map, element("card"));
-  const grid = addTiles(tiles, map) ? undefined : new Grid().addTo(map);
+  new Background(map, tiles);
   colours = palette();
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { colours = palette(); grid?.draw(); });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { colours = palette(); });
   new Canvas(paint).addTo(map);
   map.on("dragstart", () => follow(false));
   map.on("zoomstart", () => { hasZoomed ||= !isOwnZoom; });
