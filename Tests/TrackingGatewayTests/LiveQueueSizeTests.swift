@@ -12,11 +12,12 @@ import TrackingSubscriber
         let van = try TrackableID("van")
         let detail = ["text": JSONValue.text(String(repeating: "x", count: 120_000))]
         let event = TrackingEvent(
-            id: "e", stream: try #require(StreamID("one")), seq: 1, time: UnixTime(5), kind: .lowBattery, detail: detail)
+            id: "e", stream: try #require(StreamID("one")), seq: 1, time: UnixTime(5), kind: .lowBattery, detail: detail
+        )
         let produced = state.happened(.event(van, event), at: UnixTime(1000))
-        let event120KB = try #require(produced)
+        let update = try #require(produced)
         var taken = 0
-        while taken < 1000, queue.append(event120KB) {
+        while taken < 1000, queue.append(update) {
             taken += 1
             #expect(queue.bytes <= LiveQueue.maximumBytes)
         }
