@@ -38,6 +38,8 @@ struct EnhancedPreference: Sendable {
     private var phase = Phase.published
     /// The fix of the newest update of the publisher, whether it was delivered or not; `nil` before the first one.
     private var newest: Fix?
+    /// The additional members of the newest update of the publisher. An enhanced update has none.
+    private var newestExtra: [UInt8]?
     private var delivered: (fix: Fix, isEnhanced: Bool)?
     private var withheld: [Withheld] = []
     /// Skipped points of updates of the publisher that were not delivered, for the next delivered update.
@@ -62,7 +64,7 @@ struct EnhancedPreference: Sendable {
     mutating func published(_ update: ReceivedUpdate, now: MonotonicTime) -> ReceivedUpdate? {
         guard !update.isLate else { return update }
         let fix = Fix(update.update.location)
-        self.newest = fix
+        (self.newest, self.newestExtra) = (fix, update.update.location.extra)
         guard case .enhanced = self.phase else {
             self.delivered = (fix, isEnhanced: false)
             return update
@@ -77,8 +79,9 @@ struct EnhancedPreference: Sendable {
 
     /// Handles an enhanced update of the trackable.
     ///
-    /// An update that replaces the delivered update of the same fix is returned without the points of the way to it,
-    /// because a map marker has already moved along this way.
+    /// The returned update has the additional members of the fix (``/TrackingCore/Location/extra``), which an enhancer
+    /// does not publish. An update that replaces the delivered update of the same fix is returned without the points of
+    /// the way to it, because a map marker has already moved along this way.
     ///
     /// - Returns: The update to deliver now; `nil` if it would go back, or if its fix is unknown.
     mutating func enhanced(_ update: LocationUpdate, isRetained: Bool, now: MonotonicTime) -> ReceivedUpdate? {
@@ -93,6 +96,7 @@ struct EnhancedPreference: Sendable {
         case .same: update.intermediate = []
         case .later, .unrelated: break
         }
+        if update.location.extra == nil { update.location.extra = self.extra(of: fix) }
         self.phase = .enhanced(last: now)
         self.delivered = (fix, isEnhanced: true)
         return ReceivedUpdate(
@@ -118,6 +122,13 @@ struct EnhancedPreference: Sendable {
         var update = last
         update.skipped = self.takePoints(through: fix)
         return update
+    }
+
+    /// Returns the additional members of a fix in the update of the publisher; `nil` if it had none or is not known any
+    /// more.
+    private func extra(of fix: Fix) -> [UInt8]? {
+        if let newest = self.newest, fix.order(after: newest) == .same { return self.newestExtra }
+        return self.withheld.map(\.update.update.location).first { fix.order(after: Fix($0)) == .same }?.extra
     }
 
     /// Takes the withheld updates up to this fix, and returns their points except this fix: those are delivered as

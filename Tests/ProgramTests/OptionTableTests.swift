@@ -44,8 +44,8 @@ import Testing
 
     static let watch = Self.rows(
         Self.broker + [
-            ("all", nil), ("format", "geojson"), ("resolution", "HIGH/1000/1"), ("silent", nil), ("count", "3"),
-            ("timeout", "4.5"), ("skipped", nil), ("units", "nautical"), ("since", "10m"),
+            ("all", nil), ("format", "geojson"), ("resolution", "HIGH/1000/1"), ("silent", nil), ("enhanced", nil),
+            ("count", "3"), ("timeout", "4.5"), ("skipped", nil), ("units", "nautical"), ("since", "10m"),
             ("store", "sqlite:/var/lib/godwit/history.sqlite"),
         ])
 

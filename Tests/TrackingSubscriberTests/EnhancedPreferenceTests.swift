@@ -101,6 +101,21 @@ import TrackingCore
         #expect(update.skipped.compactMap(\.seq) == Array(2...(limit + 1)))
     }
 
+    @Test func anEnhancedPositionHasTheAdditionalMembersOfItsFix() throws {
+        var preference = EnhancedPreference()
+        func extra(_ seq: UInt64) -> [UInt8] { Array(#"{"n":\#(seq)}"#.utf8) }
+        for seq in UInt64(1)...3 {
+            var update = try self.published(seq)
+            update.update.location.extra = extra(seq)
+            _ = preference.published(update, now: .seconds(0))
+            guard seq != 2 else { continue }
+            for enhanced in (seq == 3 ? [2, 3] : [1]) as [UInt64] {
+                let received = preference.enhanced(try self.enhanced(enhanced), isRetained: false, now: .seconds(0))
+                #expect(received?.update.location.extra == extra(enhanced))
+            }
+        }
+    }
+
     @Test func aLatePositionIsNotWithheld() throws {
         var preference = EnhancedPreference()
         _ = preference.published(try self.published(5), now: .seconds(0))
