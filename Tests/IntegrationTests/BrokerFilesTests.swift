@@ -25,7 +25,7 @@ import TrackingMQTT
     private static let grants: [(topic: String, writers: Set<String>, readers: Set<String>)] = [
         ("van", ["dev"], ["eye", "rec", "roads"]),
         ("van/enhanced", ["roads"], ["eye", "rec"]),
-        ("van/estimate", ["roads"], ["dev", "eye", "rec", "boss"]),
+        ("van/estimate", ["roads"], ["dev", "eye", "rec", "boss", "roads"]),
         ("van/journey", ["boss"], ["eye", "rec", "boss", "roads"]),
         ("van/raw", ["dev"], ["eye", "rec"]),
         ("van/history", ["dev"], ["eye", "rec"]),

@@ -77,9 +77,8 @@ import Testing
     }
 
     private static func route(in actions: [EnhancerStateMachine.Action]) -> (number: Int, request: RouteRequest)? {
-        actions.compactMap { action in
-            if case .route(let number, let request) = action { (number, request) } else { nil }
-        }.first
+        for case .route(let number, let request) in actions { return (number, request) }
+        return nil
     }
 
     private static func answer(_ request: RouteRequest) -> Route {

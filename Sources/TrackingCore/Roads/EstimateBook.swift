@@ -151,7 +151,9 @@ package struct EstimateBook: Sendable {
         let decisions = body(&entry.keeper)
         self.deadlines.keep(id, at: entry.keeper.nextDeadline)
         var actions: [Action] = []
-        for decision in decisions { self.action(decision, of: id, &entry, moment.wall).map { actions.append($0) } }
+        for decision in decisions {
+            if let action = self.action(decision, of: id, &entry, moment.wall) { actions.append(action) }
+        }
         self.entries[id] = entry
         return actions
     }
@@ -178,7 +180,8 @@ package struct EstimateBook: Sendable {
         entry.seq += 1
         // The position is a copy of a recorded point. Under the point's name it would be recorded a second time.
         var location = entry.keeper.position
-        (location?.seq, location?.stream) = (nil, nil)
+        location?.seq = nil
+        location?.stream = nil
         return TrackingEvent(
             id: UUIDText.random(using: &self.generator), stream: entry.stream, seq: entry.seq, time: now,
             kind: event.kind.eventKind, detail: event.detail, location: location)
