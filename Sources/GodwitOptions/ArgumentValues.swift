@@ -55,3 +55,5 @@ extension Set<ClientID> {
 }
 
 extension FilterRule: ExpressibleByArgument {}
+
+extension TravelProfile: ExpressibleByArgument {}

@@ -144,8 +144,6 @@ struct EngineAddress: Hashable, ExpressibleByArgument, CustomStringConvertible {
     }
 }
 
-extension TravelProfile: ExpressibleByArgument {}
-
 /// Answers the HTTP health checks of an enhancer that runs with `--listen`.
 private final class EnhancerHealth: Sendable {
     private struct State {

@@ -253,7 +253,7 @@ import TrackingCore
         _ = talk.connect()
         for number in 1...(EnhancerConfiguration.maximumTrackables + 5) {
             _ = talk.fix(1, of: "v\(number)")
-            if number % 100 == 0 { _ = talk.wait(150) }
+            _ = talk.wait(1)
         }
         #expect(talk.machine.trackableCount == EnhancerConfiguration.maximumTrackables)
         talk.now = talk.now.advanced(by: EnhancerConfiguration.idleTime)

@@ -20,15 +20,16 @@ enum ValhallaTrace {
     /// Returns the JSON body of a request.
     static func body(_ request: MatchRequest) -> JSONValue {
         // Valhalla rejects a trace of one point, so a single point is sent twice.
-        let points = request.points.count == 1 ? request.points + request.points : request.points
-        let start = points.first?.time ?? UnixTime(0)
+        var points = request.points
+        if points.count == 1 { points.append(points[0]) }
+        let times = Self.times(of: points)
         let accuracy = Self.accuracy(of: points)
         return .object([
             "shape": .list(
-                points.map { point in
+                zip(points, times).map { point, time in
                     .object([
                         "lat": .number(point.coordinate.latitude), "lon": .number(point.coordinate.longitude),
-                        "time": .number(point.time.since(start).inSeconds.rounded()),
+                        "time": .number(time),
                     ])
                 }),
             "costing": .text(request.profile.rawValue), "shape_match": .text("map_snap"),
@@ -42,6 +43,17 @@ enum ValhallaTrace {
                     min(max(3 * accuracy, Self.searchRadius.lowerBound), Self.searchRadius.upperBound)),
             ]),
         ])
+    }
+
+    /// Returns the times of the points in seconds since the first one. Valhalla matches points of the same time with
+    /// arbitrary roads, so each time is later than the one before.
+    private static func times(of points: [MatchRequest.Point]) -> [Double] {
+        var times: [Double] = []
+        for point in points {
+            let time = point.time.seconds - points[0].time.seconds
+            times.append(max(time, times.last.map { $0 + 0.1 } ?? 0))
+        }
+        return times
     }
 
     /// Returns the median accuracy of the points, within ``accuracies``.
