@@ -7,8 +7,9 @@ import TrackingCore
     private static let topics: [Topic] = {
         let (id, client) = (try! TrackableID("ID"), try! ClientID("CLIENT"))  // both are plain letters
         return [
-            .location(id), .enhanced(id), .raw(id), .history(id), .publisher(id, client), .subscriber(id, client),
-            .request(id, client), .resolution(id), .trip(id), .event(id), .ack(id, client), .command(id),
+            .location(id), .enhanced(id), .journey(id), .estimate(id), .raw(id), .history(id), .publisher(id, client),
+            .subscriber(id, client), .request(id, client), .resolution(id), .trip(id), .event(id), .ack(id, client),
+            .command(id),
             .answer(id, client),
             .liveness(client),
         ]

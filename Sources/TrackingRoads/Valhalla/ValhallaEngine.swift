@@ -39,6 +39,8 @@ public final class ValhallaEngine: RoadEngine {
         var configuration = HTTPClient.Configuration()
         configuration.redirectConfiguration = .disallow
         configuration.timeout = .init(connect: TimeAmount(timeout))
+        // A refused connection is an error at once, and not only after the time limit.
+        configuration.connectionPool.retryConnectionEstablishment = false
         self.client = HTTPClient(configuration: configuration)
     }
 

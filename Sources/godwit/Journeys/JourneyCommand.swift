@@ -151,5 +151,3 @@ extension JourneyCommand {
         }
     }
 }
-
-extension TravelProfile: ExpressibleByArgument {}

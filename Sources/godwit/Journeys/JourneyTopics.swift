@@ -80,13 +80,13 @@ struct JourneyTopics: Sendable {
     private func retained(
         on filters: [String], until isComplete: @escaping @Sendable ([String: [UInt8]]) -> Bool
     ) async throws -> [String: [UInt8]] {
-        let found = Mutex<[String: [UInt8]]>([:])
+        let found = RetainedPayloads()
         try await self.client.withSubscription(to: filters) { messages in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 defer { group.cancelAll() }
                 group.addTask {
                     for try await message in messages where message.isRetained && !message.payload.isEmpty {
-                        let isLast = found.withLock { found in
+                        let isLast = found.payloads.withLock { found in
                             found[message.topic] = Array(message.payload)
                             return isComplete(found)
                         }
@@ -95,14 +95,19 @@ struct JourneyTopics: Sendable {
                 }
                 group.addTask {
                     var count = -1
-                    while found.withLock({ $0.count }) != count {
-                        count = found.withLock { $0.count }
+                    while found.payloads.withLock({ $0.count }) != count {
+                        count = found.payloads.withLock { $0.count }
                         try await Task.sleep(for: Self.patience)
                     }
                 }
                 try await group.next()
             }
         }
-        return found.withLock { $0 }
+        return found.payloads.withLock { $0 }
     }
+}
+
+/// The payloads of the retained messages that have arrived so far, by topic.
+private final class RetainedPayloads: Sendable {
+    let payloads = Mutex<[String: [UInt8]]>([:])
 }

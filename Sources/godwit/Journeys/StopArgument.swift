@@ -1,3 +1,4 @@
+import GodwitOptions
 import SystemLibrary
 import TrackingCore
 
