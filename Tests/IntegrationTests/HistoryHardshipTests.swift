@@ -41,7 +41,7 @@ import TrackingStore
             }
             // The points were erased, although the report could not be written.
             let gone = try await Programs.run("godwit", ["history", "van"], environment: environment)
-            #expect(gone.code == 1 && gone.errors.contains("nothing is stored"), "\(gone.errors)")
+            #expect(gone.code == 1 && gone.errors.contains("the history has no record of van"), "\(gone.errors)")
         }
     }
 

@@ -95,8 +95,9 @@ package struct EstimateKeeper: Sendable {
         }
         self.fix = fix
         self.speed.moved(fix)
-        self.course?.moved(fix, &self.pace)
-        for stop in self.progress?.moved(fix) ?? [] {
+        let arrivals = self.progress?.moved(fix) ?? []
+        self.course?.moved(fix, before: self.progress?.next?.id, &self.pace)
+        for stop in arrivals {
             self.band.arrived(at: stop.id, time: self.progress?.arrival(at: stop.id) ?? fix.time)
         }
         self.examineCourse()
@@ -107,7 +108,7 @@ package struct EstimateKeeper: Sendable {
     package mutating func routeAnswered(_ route: Route, to number: Int, at moment: Moment) -> [Action] {
         guard var course = RouteCourse(route, to: self.requested) else { return self.routeFailed(number, at: moment) }
         guard self.requests.answered(number, isRoute: true) else { return [] }
-        if let fix = self.fix { course.moved(fix, &self.pace) }
+        if let fix = self.fix { course.moved(fix, before: self.progress?.next?.id, &self.pace) }
         self.course = course
         self.progress?.returned()
         self.examineCourse()

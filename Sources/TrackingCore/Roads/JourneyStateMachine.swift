@@ -8,6 +8,8 @@ package struct JourneyStateMachine: Hashable, Sendable {
     package static let stay: Duration = .seconds(120)
     /// The time before the estimated arrival at which the trackable approaches the next stop: 5 minutes.
     package static let approach: Duration = .seconds(300)
+    /// The time before the estimated arrival from which on it does not approach the stop any more: 6 minutes.
+    private static let retreat: Duration = .seconds(360)
 
     private struct Progress: Hashable {
         /// The time of arrival; `nil` before the arrival.
@@ -142,7 +144,10 @@ package struct JourneyStateMachine: Hashable, Sendable {
         if let earliest = estimate.earliest, let planned = stop.planned, earliest > planned { kinds.insert(.delayed) }
         guard isNext else { return kinds }
         if self.isOffRoute { kinds.insert(.offRoute) }
-        if let eta = estimate.eta, eta.since(now) <= Self.approach { kinds.insert(.approaching) }
+        let isNear = self.progress[stop.id]?.reported.contains(.approaching) ?? false
+        if let eta = estimate.eta, eta.since(now) <= (isNear ? Self.retreat : Self.approach) {
+            kinds.insert(.approaching)
+        }
         return kinds
     }
 

@@ -30,9 +30,15 @@ struct RouteCourse: Sendable {
     var isLeft: Bool { self.strays >= Self.mostStrays }
 
     /// Processes a fix, and adds the travelled part of the way to the trackable's pace.
-    mutating func moved(_ fix: Location, _ pace: inout TravelPace) {
+    ///
+    /// - Parameters:
+    ///   - fix: The fix.
+    ///   - next: The id of the next stop. The position on the route is never beyond it.
+    ///   - pace: The pace of the trackable.
+    mutating func moved(_ fix: Location, before next: String?, _ pace: inout TravelPace) {
         let before = self.progress.duration
-        let offset = self.progress.moved(to: fix.coordinate)
+        let end = self.ids.firstIndex { $0 == next }.map { self.progress.stops[$0].length } ?? .infinity
+        let offset = self.progress.moved(to: fix.coordinate, before: end)
         guard offset.value <= max(Self.width, fix.accuracyHorizontal ?? 0) else {
             self.strays += 1
             return

@@ -60,13 +60,17 @@ struct RouteProgress: Sendable {
     /// Moves the position to the place of the route that is probable for a fix: near the fix, and as far from the last
     /// position as the fix is from the last one.
     ///
+    /// - Parameters:
+    ///   - fix: The fix.
+    ///   - end: The distance from the start of the route beyond which the position does not move, in metres: that of the
+    ///     next stop.
     /// - Returns: The distance from the fix to the route. The position does not move for a fix that is far from it.
-    mutating func moved(to fix: Coordinate) -> Meters {
+    mutating func moved(to fix: Coordinate, before end: Double = .infinity) -> Meters {
         let moved = self.position?.distance(to: fix).value ?? 0
         let ahead = max(Self.stretch.ahead, 3 * moved)
         let start = self.length - Self.stretch.back
-        var place = self.nearest(to: fix, moved: moved, from: start, through: self.length + ahead)
-        if place.offset > Self.far { place = self.nearest(to: fix, moved: moved, from: start, through: .infinity) }
+        var place = self.nearest(to: fix, moved: moved, from: start, through: min(end, self.length + ahead))
+        if place.offset > Self.far { place = self.nearest(to: fix, moved: moved, from: start, through: end) }
         if place.offset <= Self.far {
             self.length = place.length
             self.position = fix
@@ -78,7 +82,7 @@ struct RouteProgress: Sendable {
         var best = Place(length: self.length, offset: .infinity)
         var bestCost = Double.infinity
         var index = max(0, self.segment(at: start))
-        while index + 1 < self.shape.count, self.lengths[index] <= end {
+        while index + 1 < self.shape.count, self.lengths[index] < end {
             let (fraction, offset) = fix.projected(onto: self.shape[index], self.shape[index + 1])
             let length = self.lengths[index] + fraction * (self.lengths[index + 1] - self.lengths[index])
             // A route may pass one place twice. The travelled distance decides between the two passages.

@@ -80,34 +80,36 @@ struct JourneyTopics: Sendable {
     private func retained(
         on filters: [String], until isComplete: @escaping @Sendable ([String: [UInt8]]) -> Bool
     ) async throws -> [String: [UInt8]] {
-        let found = RetainedPayloads()
+        let found = Mutex<[String: [UInt8]]>([:])
         try await self.client.withSubscription(to: filters) { messages in
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                defer { group.cancelAll() }
-                group.addTask {
-                    for try await message in messages where message.isRetained && !message.payload.isEmpty {
-                        let isLast = found.payloads.withLock { found in
-                            found[message.topic] = Array(message.payload)
-                            return isComplete(found)
-                        }
-                        if isLast { return }
+            try await Self.first {
+                for try await message in messages where message.isRetained && !message.payload.isEmpty {
+                    let isLast = found.withLock { found in
+                        found[message.topic] = Array(message.payload)
+                        return isComplete(found)
                     }
+                    if isLast { return }
                 }
-                group.addTask {
-                    var count = -1
-                    while found.payloads.withLock({ $0.count }) != count {
-                        count = found.payloads.withLock { $0.count }
-                        try await Task.sleep(for: Self.patience)
-                    }
+            } or: {
+                var count = -1
+                while found.withLock({ $0.count }) != count {
+                    count = found.withLock { $0.count }
+                    try await Task.sleep(for: Self.patience)
                 }
-                try await group.next()
             }
         }
-        return found.payloads.withLock { $0 }
+        return found.withLock { $0 }
     }
-}
 
-/// The payloads of the retained messages that have arrived so far, by topic.
-private final class RetainedPayloads: Sendable {
-    let payloads = Mutex<[String: [UInt8]]>([:])
+    /// Runs two operations at the same time until one of them ends, and then cancels the other one.
+    private static func first(
+        _ one: @escaping @Sendable () async throws -> Void, or other: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            defer { group.cancelAll() }
+            group.addTask { try await one() }
+            group.addTask { try await other() }
+            try await group.next()
+        }
+    }
 }

@@ -52,7 +52,7 @@ import Testing
             #"{"stops":[{"id":"a","location":[0,0]},{"id":"b","location":[0,0]},{"id":"a","location":[1,1]}]}"#,
             "stops[2].id must differ from the ids of the stops before it"
         ),
-        (#"{"stops":[{"id":"a","location":[0,0]}"#, "not JSON: expected ',' or ']' at byte 37"),
+        (#"{"stops":[{"id":"a","location":[0,0]}"#, "the text is not JSON: expected ',' or ']' at byte 37"),
     ])
     func rejectsABadJourney(text: String, message: String) {
         expectRefused(message) { () throws(TrackingError) in try MessageCodec.decodeJourney(text.payload) }
@@ -102,7 +102,9 @@ import Testing
             try MessageCodec.decodeJourney(Self.journey(most + "," + stop(200)))
         }
         let tenThousand = Self.journey((0..<10_000).map(stop).joined(separator: ","))
-        #expect(throws: TrackingError(.payloadTooLarge, "a journey has at most 32768 bytes; this one has 308901")) {
+        #expect(
+            throws: TrackingError(.payloadTooLarge, "a journey may have at most 32768 bytes; this one has 308901 bytes")
+        ) {
             try MessageCodec.decodeJourney(tenThousand)
         }
         expectRefused("stops[0].id is missing") { () throws(TrackingError) in
