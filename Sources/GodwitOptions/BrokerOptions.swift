@@ -186,8 +186,8 @@ extension BrokerOptions {
     ///   - user: The user name that replaces the one in `--broker`, with the same password; `nil` for no replacement.
     ///   - remedy: A sentence that is added to the error when another connection takes over the same client id; see
     ///     ``sharedUserRemedy(_:)``.
-    /// - Throws: `invalidConfiguration` for invalid options; `inputUnreadable` if the password file or a certificate file
-    ///   cannot be read.
+    /// - Throws: `invalidConfiguration` for invalid options; `inputUnreadable` if the password file or a certificate
+    ///   file cannot be read.
     public func transport(
         for member: some MemberConfiguration, user: String? = nil, remedy: String? = nil
     ) throws(TrackingError) -> MQTTTransport {
@@ -199,22 +199,22 @@ extension BrokerOptions {
     /// Makes an MQTT connection without a will: when this connection ends, the broker publishes nothing to other
     /// clients.
     ///
-    /// - Throws: `invalidConfiguration` for invalid options; `inputUnreadable` if the password file or a certificate file
-    ///   cannot be read.
+    /// - Throws: `invalidConfiguration` for invalid options; `inputUnreadable` if the password file or a certificate
+    ///   file cannot be read.
     public func transport(_ identity: Identity) throws(TrackingError) -> MQTTTransport {
         try self.transport(identity.client, user: nil)
     }
 
-    /// Makes an MQTT connection with the given client id and without a will: when it ends, the broker publishes nothing
-    /// to other clients.
+    /// Makes an MQTT connection with the given client id and without a will: when the connection ends, the broker
+    /// publishes nothing to other clients.
     ///
     /// - Parameters:
     ///   - client: The client id of the connection.
     ///   - user: The user name that replaces the one in `--broker`, with the same password; `nil` for no replacement.
     ///   - remedy: A sentence that is added to the error when another connection takes over the same client id; see
     ///     ``sharedUserRemedy(_:)``.
-    /// - Throws: `invalidConfiguration` for invalid options; `inputUnreadable` if the password file or a certificate file
-    ///   cannot be read.
+    /// - Throws: `invalidConfiguration` for invalid options; `inputUnreadable` if the password file or a certificate
+    ///   file cannot be read.
     public func transport(
         _ client: ClientID, user: String?, remedy: String? = nil
     ) throws(TrackingError) -> MQTTTransport {
@@ -235,8 +235,8 @@ extension BrokerOptions {
     ///   - key: The path of the private key in place of `--key`; `nil` for `--key`.
     ///   - remedy: A sentence that is added to the error when another connection takes over the same client id; see
     ///     ``sharedUserRemedy(_:)``.
-    /// - Throws: `invalidConfiguration` for invalid options; `inputUnreadable` if the password file or a certificate file
-    ///   cannot be read.
+    /// - Throws: `invalidConfiguration` for invalid options; `inputUnreadable` if the password file or a certificate
+    ///   file cannot be read.
     public func intake(
         _ client: ClientID, receiveMaximum: Int, user: String?, certificate: String?, key: String?,
         remedy: String? = nil
@@ -269,8 +269,8 @@ extension BrokerOptions {
 
     /// Makes an MQTT client for single operations, such as a publish that waits for the broker's acknowledgement.
     ///
-    /// - Throws: `invalidConfiguration` for invalid options; `inputUnreadable` if the password file or a certificate file
-    ///   cannot be read.
+    /// - Throws: `invalidConfiguration` for invalid options; `inputUnreadable` if the password file or a certificate
+    ///   file cannot be read.
     package func client(_ identity: Identity) throws(TrackingError) -> MQTTClient {
         let base = MQTTConfiguration(endpoints: try self.endpoints.map(\.0), client: identity.client)
         return try MQTTClient(configuration: self.completed(base))

@@ -18,8 +18,8 @@ public struct ControlServer: Sendable {
     public typealias Handler =
         @Sendable (_ command: Command, _ say: (ControlLine) async throws -> Void) async -> CommandAnswer
 
-    /// The time within which a client must read an item, such as one record of a long export. It is long, because a
-    /// person may read the output page by page.
+    /// The time within which a client must read an item, such as one record of a long export. The time is long, because
+    /// a person may read the output page by page.
     static let itemPatience: Duration = .seconds(600)
     /// The time within which a client must read an answer or a progress report. A client that is slower is
     /// disconnected.

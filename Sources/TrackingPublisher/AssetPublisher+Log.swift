@@ -63,7 +63,7 @@ extension AssetPublisher {
     /// they were recorded. Records that are added during the call are not included. The records are read in small
     /// portions, so that their number does not matter for the memory.
     ///
-    /// - Parameter each: Receives one record. It gets the next record after it has returned.
+    /// - Parameter each: Receives one record. `each` is called with the next record once it has returned.
     /// - Throws: `spoolFailed`, `spoolDamaged`, `stopped`, or the error of `each`, which ends the export.
     public func exportWaiting(_ each: (SpoolEntry) async throws -> Void) async throws {
         let last = try await self.log.inquire { (storage) throws(TrackingError) in try await storage.summary().lastPlace

@@ -67,7 +67,8 @@ extension PublisherStateMachine {
         /// The result of a search for ingested records by their marks (time and digest): those that the log already
         /// contains, with their names.
         case found([RecordMark: RecordName])
-        /// The log failed to find out which ingested records it already contains. Their senders get this error.
+        /// The log failed to find out which ingested records it already contains. The senders of these records get this
+        /// error.
         case findFailed(TrackingError)
         /// The log was damaged and opened again. It now contains these records of the trackable.
         case reopened(SpoolContents.Trackable)

@@ -33,7 +33,7 @@ public struct RequestLimiter: Sendable {
         var held: [UInt8]?
     }
 
-    /// The number of resolution requests that one sender may make at once before further ones must wait: 5.
+    /// The number of resolution requests that one sender may make at once before further requests must wait: 5.
     public static let burst = 5
     /// The time that the rate limit requires for each resolution request of one sender in the long run: 200 ms, which
     /// is five requests a second.

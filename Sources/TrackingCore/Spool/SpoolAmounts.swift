@@ -71,7 +71,8 @@ public struct SpoolAmount: Hashable, Sendable {
         self.oldest = oldest
     }
 
-    /// Adds the numbers and the size of another value to this one. The earlier of the two ``oldest`` times remains.
+    /// Adds the numbers and the size of other amounts to these amounts. The earlier of the two ``oldest`` times
+    /// remains.
     public mutating func add(_ other: SpoolAmount) {
         self.points += other.points
         self.trips += other.trips

@@ -105,7 +105,8 @@ extension CommandAnswer {
     }
 
     /// The answer as the detail of an event. The detail omits the result of a success when the complete ``members``
-    /// exceed ``WireLimits/maximumDetailBytes``. It then contains `resultOmitted`. A failure is always below that limit.
+    /// exceed ``WireLimits/maximumDetailBytes``. The detail then contains `resultOmitted`. A failure is always below
+    /// that limit.
     package var eventDetail: [String: JSONValue] {
         let members = self.members
         guard case .success = self.outcome, JSONValue.object(members).json.count > WireLimits.maximumDetailBytes

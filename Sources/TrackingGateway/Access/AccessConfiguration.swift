@@ -3,7 +3,7 @@ package struct AccessConfiguration: Sendable {
     /// The public address of the gateway for browsers, without a slash at the end; `nil` if it is not known.
     package var url: String?
     /// The largest number of bytes in the body of an HTTP request, after decompression, ≥ 1. A token can have a limit
-    /// of its own in place of this one.
+    /// of its own in place of this limit.
     package var maximumBodyBytes: Int
     /// The default limit of the requests with one token: the largest number at once, and the number per second in the
     /// long run.

@@ -127,7 +127,8 @@ package final class LiveStream: Sendable {
         return lost
     }
 
-    /// Adds a heartbeat if no update waits to be written. It replaces a heartbeat that is not written yet.
+    /// Adds a heartbeat if no update waits to be written. The new heartbeat replaces a heartbeat that is not written
+    /// yet.
     func beat(_ id: LiveEventID) {
         self.state.withLock { state in
             guard state.ending == nil, !state.hasUpdates else { return }

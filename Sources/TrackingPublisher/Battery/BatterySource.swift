@@ -5,8 +5,8 @@ public protocol BatterySource: Sendable {
     /// Delivers the charge at once and after each change. Returns when the task is cancelled, or when the charge can no
     /// longer change.
     ///
-    /// - Parameter deliver: Receives the events, one after the other. It suspends until the receiver has accepted the
-    ///   event.
+    /// - Parameter deliver: Receives the events, one after the other. The call of `deliver` suspends until the receiver
+    ///   has accepted the event.
     func run(deliver: @escaping BatteryEvent.Delivery) async
 }
 

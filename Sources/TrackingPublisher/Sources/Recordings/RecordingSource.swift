@@ -9,7 +9,7 @@ import TrackingRuntime
 public struct RecordingSource: LocationSource {
     /// The file format of a recording: GPX, JSON Lines or NMEA.
     public enum Format: String, Hashable, Sendable {
-        /// A GPX track.
+        /// The recording is a GPX track.
         case gpx
         /// JSON Lines: one GeoJSON Feature a line.
         case jsonl
