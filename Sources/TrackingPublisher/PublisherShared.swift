@@ -14,7 +14,7 @@ struct PublisherShared: Sendable {
     var isDeciding = false
     /// `true` after a graceful shutdown was requested. Positions that remain unsent then do not count as a failure.
     var isShuttingDown = false
-    /// The state of each tracked trackable.
+    /// The publisher's present state for each tracked trackable, such as online or failed.
     private(set) var states: [TrackableID: PublisherState] = [:]
     private var failures: [TrackableID: TrackingError] = [:]
     private var warnings = WarningLimit<TrackingError.Code>()

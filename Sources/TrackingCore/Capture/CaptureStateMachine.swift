@@ -61,8 +61,8 @@ public struct CaptureStateMachine: Hashable, Sendable {
         public init() {}
     }
 
-    /// The settings of this state machine, for example the treatment of mock positions, and when recording pauses
-    /// because the trackable is stationary.
+    /// The settings of the recording of fixes on the device. Two of them are the treatment of mock positions, and the
+    /// conditions under which recording pauses because the trackable is stationary.
     public let configuration: Configuration
     /// The capture filter, which decides by distance, time and accuracy which fixes are recorded.
     public var filter: CaptureFilter

@@ -206,7 +206,8 @@ package struct Outbox: Sendable {
         return db.changesCount
     }
 
-    /// Returns the place in the outbox up to which messages must be removed to free a number of bytes.
+    /// Returns the place of the last message that must be removed from the outbox to free a number of bytes, if the
+    /// oldest messages are removed first. If all messages together have fewer bytes, it is the place of the newest one.
     private static func place(after bytes: Int64, in db: Database) throws -> Int64 {
         let rows = try Row.fetchCursor(
             db, sql: "SELECT place, length(CAST(payload AS BLOB)) FROM outbox ORDER BY place")
