@@ -161,7 +161,9 @@ import TrackingTesting
             try await DrillScene.play(on: broker) { scene in
                 let agent = try scene.agent("box", source: "jsonl:\(try scene.drive(20_000))", ["--speed", "20"])
                 // The state has the reason.
-                try await agent.waitForLog("refused the message: Not authorized (0x87)\" state=OFFLINE trackable=van")
+                try await agent.waitForLog(
+                    "refused the message: Not authorized (0x87). Give this user the right at the broker\" state=OFFLINE trackable=van"
+                )
                 try await scene.wait(agent, logged: 100)
                 try self.deny(nil, in: folder.appending(path: "acl").path())
                 broker.reload()
