@@ -82,7 +82,8 @@ public struct MQTTConfiguration: Sendable {
     /// A sentence with advice for the user. It is appended to the error that another program connected with the same
     /// client id; `nil` appends none.
     public var takeoverRemedy: String?
-    /// The logger that reports connects and disconnects; `nil` for none. Credentials and payloads are never logged.
+    /// The logger that reports connects, disconnects, malformed packets and topics whose use is paused; `nil` for none.
+    /// Credentials and payloads are never logged.
     public var logger: Logger?
 
     /// Creates a configuration with the default values of all other properties.
