@@ -11,87 +11,51 @@ import TrackingMQTT
 struct EnhanceTests {
     /// The enhancer matches a drive with its streets. While the engine is away, it publishes the fixes as they are.
     @Test func aDriveIsMatchedWithItsStreets() async throws {
-        let broker = try await MosquittoProcess.start()
-        let roads = try await RoadsProcess.start()
-        let way = try await Self.way(roads)
-        let enhancer = try Self.enhancer(broker, roads)
-        try await enhancer.waitForLog("enhancing as 'enhancer'")
-        let client = try Self.client(broker)
-        try await Self.with(client) {
-            try await client.withSubscription(to: ["tracking/van/enhanced"]) { messages in
-                var drive = Drive(way: way)
-                var iterator = messages.makeAsyncIterator()
-                func next() async throws -> (raw: Location, update: LocationUpdate) {
-                    let fix = drive.next()
-                    let payload = try LocationCodec.encode(LocationUpdate(location: fix))
-                    try await client.publish(
-                        OutgoingMessage(topic: "tracking/van", payload: payload, isRetained: true))
-                    let message = try #require(try await iterator.next())
-                    return (fix, try LocationCodec.decode(message.payload))
-                }
-                var matched: [LocationUpdate] = []
-                for _ in 0..<30 {
-                    let (fix, update) = try await next()
-                    #expect(update.location.seq == fix.seq)
-                    #expect(update.location.stream == fix.stream)
-                    // A loaded machine may let the engine miss the deadline of a fix.
-                    guard update.enhancement?.confidence == .matched else { continue }
-                    matched.append(update)
-                    #expect(Self.distance(update.location.coordinate, to: way) <= 4, "\(update.location.seq ?? 0)")
-                }
-                try #require(matched.count >= 10)
-                #expect(matched.contains { $0.enhancement?.road != nil })
-                #expect(matched.contains { $0.enhancement?.finalSeq != nil })
-                #expect(matched.contains { !$0.intermediate.isEmpty })
-                #expect(matched.flatMap(\.intermediate).allSatisfy { Self.distance($0.coordinate, to: way) <= 4 })
-
-                try await roads.kill()
-                let end = ContinuousClock.now + .seconds(60)
-                while !enhancer.errors.contains("Routing engine is away") {
-                    let (fix, update) = try await next()
-                    #expect(update.enhancement?.confidence == .offRoad)
-                    #expect(update.location.coordinate == fix.coordinate)
-                    try #require(ContinuousClock.now < end, "\(enhancer.errors)")
-                    try await Task.sleep(for: .milliseconds(50))
-                }
-
-                let again = try await RoadsProcess.start(port: roads.port)
-                let deadline = ContinuousClock.now + .seconds(60)
-                while try await next().update.enhancement?.confidence != .matched {
-                    try #require(ContinuousClock.now < deadline, "\(enhancer.errors)")
-                    try await Task.sleep(for: .milliseconds(100))
-                }
-                try await enhancer.waitForLog("Routing engine answers again")
-                withExtendedLifetime(again) {}
+        try await Self.drive { scene in
+            var matched: [LocationUpdate] = []
+            for _ in 0..<30 {
+                let (fix, update) = try await scene.next()
+                #expect(update.location.seq == fix.seq)
+                #expect(update.location.stream == fix.stream)
+                // A loaded machine may let the engine miss the deadline of a fix.
+                guard update.enhancement?.confidence == .matched else { continue }
+                matched.append(update)
+                #expect(scene.distance(update.location.coordinate) <= 4, "\(update.location.seq ?? 0)")
             }
+            try #require(matched.count >= 10)
+            #expect(matched.contains { $0.enhancement?.road != nil })
+            #expect(matched.contains { $0.enhancement?.finalSeq != nil })
+            #expect(matched.contains { !$0.intermediate.isEmpty })
+            #expect(matched.flatMap(\.intermediate).allSatisfy { scene.distance($0.coordinate) <= 4 })
+
+            try await scene.roads.kill()
+            let end = ContinuousClock.now + .seconds(60)
+            while !scene.enhancer.errors.contains("Routing engine is away") {
+                let (fix, update) = try await scene.next()
+                #expect(update.enhancement?.confidence == .offRoad)
+                #expect(update.location.coordinate == fix.coordinate)
+                try #require(ContinuousClock.now < end, "\(scene.enhancer.errors)")
+            }
+
+            let again = try await RoadsProcess.start(port: scene.roads.port)
+            let deadline = ContinuousClock.now + .seconds(60)
+            while try await scene.next().update.enhancement?.confidence != .matched {
+                try #require(ContinuousClock.now < deadline, "\(scene.enhancer.errors)")
+                // The enhancer tries the engine again only when a fix arrives.
+                try await Task.sleep(for: .milliseconds(100))
+            }
+            try await scene.enhancer.waitForLog("Routing engine answers again")
+            withExtendedLifetime(again) {}
         }
-        let result = try await enhancer.end()
-        #expect(result.code == 0, "\(result.errors)")
-        #expect(!result.errors.contains(#/47\.\d{5}/#), "a log has no coordinates: \(result.errors)")
-        withExtendedLifetime(broker) {}
     }
 
     /// A cleared position clears the position on the road.
     @Test func aClearedPositionIsClearedOnTheRoadAsWell() async throws {
-        let broker = try await MosquittoProcess.start()
-        let roads = try await RoadsProcess.start()
-        let way = try await Self.way(roads)
-        let enhancer = try Self.enhancer(broker, roads)
-        try await enhancer.waitForLog("enhancing as 'enhancer'")
-        let client = try Self.client(broker)
-        try await Self.with(client) {
-            try await client.withSubscription(to: ["tracking/van/enhanced"]) { messages in
-                var drive = Drive(way: way)
-                var iterator = messages.makeAsyncIterator()
-                let payload = try LocationCodec.encode(LocationUpdate(location: drive.next()))
-                try await client.publish(OutgoingMessage(topic: "tracking/van", payload: payload, isRetained: true))
-                #expect(try await iterator.next()?.payload.isEmpty == false)
-                try await client.publish(OutgoingMessage(topic: "tracking/van", payload: [], isRetained: true))
-                #expect(try await iterator.next()?.payload.isEmpty == true)
-            }
+        try await Self.drive { scene in
+            _ = try await scene.next()
+            try await scene.publish([])
+            #expect(try await scene.enhanced().isEmpty)
         }
-        #expect(try await enhancer.end().code == 0)
-        withExtendedLifetime(broker) {}
     }
 
     // MARK: - Parts
@@ -107,12 +71,29 @@ struct EnhanceTests {
                 endpoints: [MQTTEndpoint(host: "127.0.0.1", port: broker.port)], client: try ClientID("test")))
     }
 
-    private static func with(_ client: MQTTClient, _ body: () async throws -> Void) async throws {
+    /// Runs `body` with a broker, a routing engine, an enhancer, and a client that reads the positions on the road. Then
+    /// ends the enhancer, and checks its exit code and its log.
+    private static func drive(_ body: (inout Scene) async throws -> Void) async throws {
+        let broker = try await MosquittoProcess.start()
+        let roads = try await RoadsProcess.start()
+        let way = try await Self.way(roads)
+        let enhancer = try Self.enhancer(broker, roads)
+        try await enhancer.waitForLog("enhancing as 'enhancer'")
+        let client = try Self.client(broker)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await client.run() }
             defer { group.cancelAll() }
-            try await body()
+            try await client.withSubscription(to: ["tracking/van/enhanced"]) { messages in
+                var scene = Scene(
+                    roads: roads, enhancer: enhancer, client: client, drive: Drive(way: way),
+                    messages: messages.makeAsyncIterator())
+                try await body(&scene)
+            }
         }
+        let result = try await enhancer.end()
+        #expect(result.code == 0, "\(result.errors)")
+        #expect(!result.errors.contains(#/47\.\d{5}/#), "a log has no coordinates: \(result.errors)")
+        withExtendedLifetime(broker) {}
     }
 
     /// Returns the way through Vaduz and on to Schaan, with a point at least every two metres.
@@ -127,9 +108,34 @@ struct EnhanceTests {
             return (0..<steps).map { start.interpolated(to: end, fraction: Double($0) / Double(steps)) }
         }
     }
+}
 
-    private static func distance(_ place: Coordinate, to way: [Coordinate]) -> Double {
-        way.map { $0.distance(to: place).value }.min() ?? .infinity
+/// A drive of one trackable, and the messages about it.
+private struct Scene {
+    let roads: RoadsProcess
+    let enhancer: RunningProgram
+    let client: MQTTClient
+    var drive: Drive
+    var messages: MQTTMessages.AsyncIterator
+
+    /// Publishes the next fix of the drive, and returns it with the enhanced update that the enhancer makes of it.
+    mutating func next() async throws -> (raw: Location, update: LocationUpdate) {
+        let fix = self.drive.next()
+        try await self.publish(try LocationCodec.encode(LocationUpdate(location: fix)))
+        return (fix, try LocationCodec.decode(try await self.enhanced()))
+    }
+
+    func publish(_ payload: [UInt8]) async throws {
+        try await self.client.publish(OutgoingMessage(topic: "tracking/van", payload: payload, isRetained: true))
+    }
+
+    mutating func enhanced() async throws -> ArraySlice<UInt8> {
+        ArraySlice(try #require(try await self.messages.next()).payload)
+    }
+
+    /// The distance from a place to the way of the drive, in metres.
+    func distance(_ place: Coordinate) -> Double {
+        self.drive.way.map { $0.distance(to: place).value }.min() ?? .infinity
     }
 }
 

@@ -259,7 +259,7 @@ import TrackingCore
         talk.now = talk.now.advanced(by: EnhancerConfiguration.idleTime)
         _ = talk.happened(.timer)
         #expect(talk.machine.trackableCount == 0)
-        #expect(talk.machine.bytes == 0)
+        #expect(talk.machine.fleet.bytes == 0)
     }
 
     @Test func aStopPublishesTheWaitingFixes() throws {

@@ -91,6 +91,7 @@ package actor EngineTiles: Service {
     }
 
     private func beginFetch(_ place: TilePlace) -> Task<Result<[UInt8], Failure>, Never> {
+        // Unstructured: the answer serves every request for this tile, and the first one may end before it arrives.
         let fetch = Task {
             let result: Result<[UInt8], Failure>
             do throws(Failure) { result = .success(try await self.fetch(place)) } catch { result = .failure(error) }

@@ -186,6 +186,15 @@ extension TrackableStateMachine {
 
     // MARK: - Trips
 
+    /// Takes over the unpublished end of the trackable's last trip when the trackable is tracked again: the trip's last
+    /// version and the event of its end are still published.
+    mutating func resume(_ departure: Departure?, _ context: TrackableContext) -> [Output] {
+        guard let departure else { return [] }
+        self.trips.resume(departure)
+        if let event = departure.event { self.publishLater(event, context) }
+        return [StoredValues.Key.departure.keep(nil, of: self.id)]
+    }
+
     /// Handles the user's request to begin a trip in `mode`, or to end the trip if `mode` is `nil`, and answers the
     /// request.
     mutating func trip(_ mode: TripMode?, _ request: UInt64, _ context: TrackableContext) -> [Output] {

@@ -394,13 +394,4 @@ extension TrackableStateMachine {
         return DormantTrackable(
             log: self.backlog.contents, stored: stored, departure: departure, random: self.random)
     }
-
-    /// Takes over the unpublished end of the trackable's last trip when the trackable is tracked again: the trip's last
-    /// version and the event of its end are still published.
-    mutating func resume(_ departure: Departure?, _ context: TrackableContext) -> [Output] {
-        guard let departure else { return [] }
-        self.trips.resume(departure)
-        if let event = departure.event { self.publishLater(event, context) }
-        return [StoredValues.Key.departure.keep(nil, of: self.id)]
-    }
 }

@@ -70,10 +70,10 @@ extension EnhancerStateMachine {
             let ids = self.unpublished.sorted()
             self.unpublished = []
             let updates = ids.flatMap { id in
-                self.send(self.trackables[id]?.lastPublished.map { [$0] } ?? [], of: id)
+                self.send(self.fleet[id]?.lastPublished.map { [$0] } ?? [], of: id)
             }
-            let trackables = self.trackables
-            let estimates = self.journeys.settled(at: moment) { trackables[$0]?.lastPublished?.location }
+            let fleet = self.fleet
+            let estimates = self.journeys.settled(at: moment) { fleet[$0]?.lastPublished?.location }
             return [.deliver(.connected), .send(commands)] + updates + Self.sending(self.member.clearAgain())
                 + self.perform(estimates)
         }
@@ -88,7 +88,7 @@ extension EnhancerStateMachine {
                 return self.received(update, of: id, now: moment.now)
                     + self.perform(self.journeys.moved(update.location, of: id, at: moment))
             case .role(.journey(let id)) where self.configuration.includes(id) && !self.isStopping:
-                let fix = self.trackables[id]?.lastPublished?.location
+                let fix = self.fleet[id]?.lastPublished?.location
                 return self.perform(
                     try self.journeys.received(journey: Array(message.payload), of: id, at: fix, moment))
             case .role(.estimate(let id)) where self.configuration.includes(id) && message.isRetained:
@@ -167,9 +167,7 @@ extension EnhancerStateMachine {
         self.isStopping = true
         guard self.member.session.isAnnounced else { return [.send([.close(within: .zero)])] }
         var actions: [Action] = []
-        for id in self.trackables.keys.sorted() {
-            actions += self.publish(self.trackables[id]?.publishAll() ?? [], of: id)
-        }
+        for id in self.fleet.ids { actions += self.publish(self.fleet.change(id) { $0.publishAll() } ?? [], of: id) }
         let goodbye = self.member.publishGoodbye(isClientRandom: self.configuration.isClientRandom)
         return actions + [.send([goodbye, .close(within: .seconds(2))])]
     }

@@ -43,26 +43,10 @@ package struct EnhancerStateMachine: Sendable {
         case ignored
     }
 
-    /// A request that the engine has not answered yet.
-    struct Outstanding: Sendable {
-        let id: TrackableID
-        let request: MatchWindow.Request
-    }
-
     let configuration: EnhancerConfiguration
     var member: MemberStateMachine<Purpose>
-    var trackables: [TrackableID: TrackableEnhancer] = [:]
-    var circuit = EngineCircuit()
-    /// The trackables whose fixes wait until a request may be sent, the longest wait first.
-    var waiting = RequestQueue()
-    /// The requests that the engine has not answered yet, by their numbers.
-    var outstanding: [Int: Outstanding] = [:]
-    var requests = 0
-    var deadlines = DeadlineQueue<TrackableID>()
-    /// The times at which trackables without fixes are forgotten.
-    var idle = DeadlineQueue<TrackableID>()
-    /// The approximate size of ``trackables`` in memory.
-    var bytes = 0
+    var fleet = EnhancedFleet()
+    private var requests = MatchRequests()
     var refusals = FilterRefusals<TopicFilter>()
     var journeys: JourneyEstimates
     /// The trackables whose last update may not have reached the broker.
@@ -85,16 +69,15 @@ package struct EnhancerStateMachine: Sendable {
     package var isClosed: Bool { self.member.isClosed }
 
     /// `true` while the routing engine is away.
-    package var isEngineAway: Bool { self.circuit.isOpen }
+    package var isEngineAway: Bool { self.requests.isEngineAway }
 
     /// The number of trackables whose fixes are remembered.
-    package var trackableCount: Int { self.trackables.count }
+    package var trackableCount: Int { self.fleet.count }
 
     /// The time at which the program must give the event `timer` to the state machine; `nil` for no such time.
     package var nextDeadline: MonotonicTime? {
         [
-            self.member.nextDeadline, self.deadlines.next, self.idle.next, self.refusals.retryAt,
-            self.journeys.nextDeadline,
+            self.member.nextDeadline, self.fleet.nextDeadline, self.refusals.retryAt, self.journeys.nextDeadline,
         ].compactMap(\.self).min()
     }
 
@@ -123,14 +106,8 @@ package struct EnhancerStateMachine: Sendable {
     // MARK: - Fixes
 
     mutating func received(_ update: LocationUpdate, of id: TrackableID, now: MonotonicTime) -> [Action] {
-        var actions: [Action] = []
-        if self.trackables[id] == nil {
-            actions = self.makeRoom()
-            let trackable = TrackableEnhancer()
-            self.bytes += trackable.bytes
-            self.trackables[id] = trackable
-        }
-        self.idle.set(id, deadline: now.advanced(by: EnhancerConfiguration.idleTime))
+        let actions = self.fleet[id] == nil ? self.makeRoom() : []
+        self.fleet.saw(id, now: now)
         return actions
             + self.change(id, now: now) { trackable in
                 trackable.received(update, deadline: now.advanced(by: EnhancerConfiguration.patience))
@@ -149,12 +126,12 @@ package struct EnhancerStateMachine: Sendable {
     private mutating func change(
         _ id: TrackableID, now: MonotonicTime, _ body: (inout TrackableEnhancer) -> [LocationUpdate]
     ) -> [Action] {
-        let isAway = self.circuit.isOpen && !self.circuit.mayStart(now: now)
+        let isAway = self.requests.isBlocked(now: now)
         let actions = self.publish(from: id) { trackable in
             let updates = body(&trackable)
             return isAway ? updates + trackable.publishAll() : updates
         }
-        if !isAway, self.trackables[id]?.needsMatch == true { self.waiting.append(id) }
+        if !isAway, self.fleet[id]?.needsMatch == true { self.requests.enqueue(id) }
         return actions
     }
 
@@ -162,13 +139,7 @@ package struct EnhancerStateMachine: Sendable {
     private mutating func publish(
         from id: TrackableID, _ body: (inout TrackableEnhancer) -> [LocationUpdate]
     ) -> [Action] {
-        guard var trackable = self.trackables.removeValue(forKey: id) else { return [] }
-        let before = trackable.bytes
-        let updates = body(&trackable)
-        self.bytes += trackable.bytes - before
-        self.deadlines.keep(id, at: trackable.deadline)
-        self.trackables[id] = trackable
-        return self.publish(updates, of: id)
+        self.publish(self.fleet.change(id, body) ?? [], of: id)
     }
 
     // MARK: - Memory
@@ -176,10 +147,8 @@ package struct EnhancerStateMachine: Sendable {
     /// Forgets the trackables without fixes for the longest time, until there is room for one more.
     private mutating func makeRoom() -> [Action] {
         var actions: [Action] = []
-        while self.trackables.count >= EnhancerConfiguration.maximumTrackables
-            || self.bytes > EnhancerConfiguration.maximumBytes, let oldest = self.idle.next
-        {
-            for id in self.idle.popExpired(now: oldest) { actions += self.drop(id) }
+        while self.fleet.isFull, case let oldest = self.fleet.popOldest(), !oldest.isEmpty {
+            actions += oldest.flatMap { self.drop($0) }
         }
         return actions
     }
@@ -192,13 +161,8 @@ package struct EnhancerStateMachine: Sendable {
     }
 
     private mutating func forget(_ id: TrackableID) {
-        guard let trackable = self.trackables.removeValue(forKey: id) else { return }
-        self.bytes -= trackable.bytes
-        self.deadlines.remove(id)
-        self.idle.remove(id)
-        self.waiting.remove(id)
-        // An answer that arrives later finds no request any more.
-        for (number, request) in self.outstanding where request.id == id { self.outstanding[number] = nil }
+        self.fleet.forget(id)
+        self.requests.forget(id)
     }
 
     // MARK: - The engine
@@ -206,16 +170,12 @@ package struct EnhancerStateMachine: Sendable {
     /// Sends requests while they may be sent and trackables wait.
     private mutating func startRequests(now: MonotonicTime) -> [Action] {
         var actions: [Action] = []
-        while self.circuit.mayStart(now: now), let id = self.waiting.popFirst() {
-            guard let request = self.trackables[id]?.takeRequest(), let trackable = self.trackables[id] else {
-                continue
-            }
-            self.circuit.started()
-            self.requests += 1
-            self.outstanding[self.requests] = Outstanding(id: id, request: request)
-            self.waiting.block(id)
-            let profile = self.configuration.profile ?? trackable.profile
-            actions.append(.match(self.requests, MatchRequest(points: request.points, profile: profile)))
+        while let id = self.requests.next(now: now) {
+            let taken = self.fleet.change(id) { ($0.takeRequest(), $0.profile) }
+            guard case let (request?, motion)? = taken else { continue }
+            let number = self.requests.started(request, of: id)
+            let profile = self.configuration.profile ?? motion
+            actions.append(.match(number, MatchRequest(points: request.points, profile: profile)))
         }
         return actions
     }
@@ -223,24 +183,19 @@ package struct EnhancerStateMachine: Sendable {
     private mutating func answered(
         _ number: Int, _ result: Result<RoadMatch, TrackingError>, now: MonotonicTime
     ) -> [Action] {
-        let change =
-            if case .failure(let error) = result, error.code != .noRoad {
-                self.circuit.failed(error, now: now)
-            } else {
-                self.circuit.succeeded(now: now)
-            }
-        var actions = self.report(change)
-        guard let answered = self.outstanding.removeValue(forKey: number) else { return actions }
-        self.waiting.unblock(answered.id)
-        actions += self.change(answered.id, now: now) { trackable in
-            switch result {
-            case .success(let match) where match.points.count == answered.request.points.count:
-                trackable.answered(match, to: answered.request)
-            case .failure(let error) where error.code == .noRoad: trackable.foundNoRoad(answered.request)
-            case .success, .failure: trackable.publishAll()
-            }
-        }
+        let (answered, change) = self.requests.answered(number, result, now: now)
+        let actions = self.report(change)
+        guard let answered else { return actions }
+        self.requests.ended(answered)
         return actions
+            + self.change(answered.id, now: now) { trackable in
+                switch result {
+                case .success(let match) where match.points.count == answered.request.points.count:
+                    trackable.answered(match, to: answered.request)
+                case .failure(let error) where error.code == .noRoad: trackable.foundNoRoad(answered.request)
+                case .success, .failure: trackable.publishAll()
+                }
+            }
     }
 
     /// Delivers a change in the availability of the engine. When the engine is away, all waiting fixes are published as
@@ -249,7 +204,7 @@ package struct EnhancerStateMachine: Sendable {
         switch change {
         case .away(let error, let retry):
             return [.deliver(.engineAway(error, retry: retry))]
-                + self.waiting.popAll().flatMap { id in self.publish(from: id) { $0.publishAll() } }
+                + self.requests.popAll().flatMap { id in self.publish(from: id) { $0.publishAll() } }
         case .back(let time): return [.deliver(.engineBack(after: time))]
         case nil: return []
         }
@@ -260,7 +215,7 @@ package struct EnhancerStateMachine: Sendable {
     private mutating func timerFired(at moment: Moment) -> [Action] {
         var actions: [Action] = []
         for case .send(let commands) in self.member.timerFired(now: moment.now) { actions.append(.send(commands)) }
-        for id in self.deadlines.popExpired(now: moment.now) {
+        for id in self.fleet.popDue(now: moment.now) {
             var late = 0
             actions += self.publish(from: id) { trackable in
                 let updates = trackable.expire(now: moment.now)
@@ -269,7 +224,7 @@ package struct EnhancerStateMachine: Sendable {
             }
             self.figures.late += late
         }
-        for id in self.idle.popExpired(now: moment.now) { actions += self.drop(id) }
+        for id in self.fleet.popIdle(now: moment.now) { actions += self.drop(id) }
         actions += self.perform(self.journeys.timerFired(at: moment))
         return actions + self.subscribeAgain(now: moment.now)
     }
