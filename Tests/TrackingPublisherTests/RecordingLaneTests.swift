@@ -142,6 +142,18 @@ struct RecordingLaneTests {
         #expect(self.left(talk).isEmpty)
     }
 
+    /// The broker acknowledges an update after another publisher took the trackable over. The record of the update is sent
+    /// again in a batch, and the publisher can end.
+    @Test func anUpdateInFlightAtACollisionDelaysNoEnd() throws {
+        var talk = try PublisherConversation.online()
+        #expect(try talk.fix(at: 20).last == "van: update 2")
+        _ = talk.publisher("d2", "other", since: 5000)
+        _ = talk.happened(.stop(by: nil))
+        let said = talk.acked() + talk.acked() + talk.acked()
+        #expect(said.last == "close", "\(said)")
+        #expect(self.left(talk).isEmpty)
+    }
+
     @Test func aNewPositionDoesNotWaitForTheBacklog() throws {
         var talk = try self.backAfter(seconds: 1000)
         _ = talk.granted()

@@ -139,15 +139,14 @@ extension TrackableStateMachine {
 
     /// Handles that the broker acknowledged an update: its records count as acknowledged.
     ///
-    /// They count only after the broker delivered this publisher's own presence message on this connection.
+    /// They count only after the broker delivered this publisher's own presence message on this connection. A
+    /// failed trackable does not receive this proof any more, so its records are sent again in a batch.
     private mutating func updateTaken(_ context: TrackableContext) -> [Output] {
         let seqs = self.live.lane.acknowledged()
         guard self.feed.countsLive(context.configuration.recording) else { return [] }
-        guard self.status.isPresenceConfirmed else {
-            self.backlog.takenEarly(seqs)
-            return []
-        }
-        return self.askSpool(context) { $0.takenLive(seqs, now: context.now) }
+        if self.status.isPresenceConfirmed { return self.askSpool(context) { $0.takenLive(seqs, now: context.now) } }
+        self.backlog.takenEarly(seqs)
+        return self.failure == nil ? [] : self.sendTakenEarly(context)
     }
 
     /// Handles that the broker rejected an update because of its size or content.

@@ -171,6 +171,7 @@ struct TrackableStateMachine: Sendable {
         var outputs = self.recordEvent(.collision, detail, context)
         outputs.append(.clear(.publisher(self.id, context.session.client)))
         self.status.failed(error)
+        outputs += self.sendTakenEarly(context)
         if context.configuration.onCollision == .clear { outputs += self.clearRecords(context) }
         return outputs + self.reportState(reason: error, context)
     }
@@ -207,6 +208,13 @@ struct TrackableStateMachine: Sendable {
         let seqs = self.backlog.removeTakenEarly()
         let outputs = seqs.isEmpty ? [] : self.askSpool(context) { $0.takenLive(seqs, now: context.now) }
         return outputs + self.reportState(reason: nil, context)
+    }
+
+    /// Lets the records of acknowledged updates be sent again in batches, because the trackable failed before the broker
+    /// delivered this publisher's own presence message.
+    mutating func sendTakenEarly(_ context: TrackableContext) -> [Output] {
+        let seqs = self.backlog.removeTakenEarly()
+        return seqs.isEmpty ? [] : self.askSpool(context) { $0.failedLive(seqs, now: context.now) }
     }
 
     /// Delivers the trackable's state to the caller if the state or its reason is new.
