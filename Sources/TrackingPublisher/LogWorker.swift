@@ -45,8 +45,9 @@ struct LogWorker: Sendable {
 
     /// Adds operations to the queue and returns at once. New records that are added together can share a transaction.
     ///
-    /// - Parameter goesOn: `true` if a message is sent to the broker at the same time. A call with `true` whose operations
-    ///   all remove records does not wake the worker, because the broker's answer will wake it; several such calls do.
+    /// - Parameter goesOn: `true` if a message is sent to the broker at the same time. A call with `true` whose
+    ///   operations all remove records does not wake the worker, because the broker's answer will wake it. The fifth
+    ///   such call in a row does wake it.
     func ask(_ actions: [(TrackableID, PublisherStateMachine.LogAction)], goesOn: Bool = false) {
         guard !actions.isEmpty else { return }
         let isUrgent = !goesOn || actions.contains { if case .remove = $0.1 { false } else { true } }

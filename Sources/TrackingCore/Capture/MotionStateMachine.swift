@@ -10,7 +10,7 @@ public struct MotionStateMachine: Hashable, Sendable {
     public static let stationaryBelow = 0.5
     /// The maximum speed of each kind of motion, in metres per second.
     static let fastest: [Motion: Double] = [.walking: 2.2, .running: 4.5, .cycling: 9, .driving: .infinity]
-    /// The time for which the speed must indicate another motion before the motion changes: 5 s.
+    /// The time for which the speed must indicate another motion, without interruption, before the motion changes: 5 s.
     public static let dwell: Duration = .seconds(5)
     /// The time after the last fix at driving speed in which slower motion still counts as driving: 120 s. So a traffic
     /// jam does not turn a drive into a walk. Only standing still, or a motion that the source reports, ends the drive

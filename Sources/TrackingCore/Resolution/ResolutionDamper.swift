@@ -32,8 +32,8 @@ public struct ChangePause: Hashable, Sendable {
 public struct ResolutionDamper: Hashable, Sendable {
     /// The resolution that the trackable uses now.
     public private(set) var current: Resolution
-    /// The latest decided resolution. If it differs from ``current``, it takes effect one second after the last change of
-    /// ``current``.
+    /// The latest decided resolution. If it differs from ``current``, it takes effect one second after the last change
+    /// of ``current``.
     private var latest: Resolution
     private var pause = ChangePause()
 

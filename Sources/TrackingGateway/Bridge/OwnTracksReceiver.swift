@@ -146,8 +146,8 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
         }
         guard isNew else { return }
         self.logger.warning(
-            "OwnTracks records of a trackable are in the bridge's log, but the broker or a recorder has not acknowledged them in time; the bridge sends them again",
-            metadata: ["trackable": "\(id)", "reason": "\(error)"])
+            "OwnTracks records of a trackable are in the bridge's log, but the broker or a recorder has not acknowledged them within the time limit; the bridge sends them again",
+            metadata: ["trackable": "\(id)", "time limit": "\(Intake.patience)", "reason": "\(error)"])
     }
 
     /// Repeats an operation until it succeeds or the task is cancelled, with waits between the attempts that grow from

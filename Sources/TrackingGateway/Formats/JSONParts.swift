@@ -57,7 +57,10 @@ enum JSONParts {
         guard scan.take(UInt8(ascii: "{")) else { return nil }
         var members: [String: ArraySlice<UInt8>] = [:]
         while !scan.take(UInt8(ascii: "}")) {
-            guard members.count < 1000 else { throw Self.tooMany(1000) }
+            guard members.count < 1000 else {
+                throw TrackingError(
+                    .payloadTooLarge, "an object in the request has too many members: at most 1000 are allowed")
+            }
             guard let name = try? JSONValue(json: try scan.value()).text, scan.take(UInt8(ascii: ":")) else {
                 throw TrackingError(
                     .invalidPayload, "the request's body is not valid JSON: a member of an object has no name")

@@ -39,8 +39,8 @@ struct GatewayFigures: Sendable {
         [("webhook", "\(number + 1)"), ("host", "\(webhook)")]
     }
 
-    /// Counts a report of the subscriber that it ignores a trackable, because it already watches the largest number of
-    /// trackables.
+    /// Counts a report of the gateway's subscriber that it ignores a trackable, because the subscriber already watches
+    /// the largest number of trackables. The subscriber sends such a report at most once a minute.
     func leftTrackablesAlone() { self.overfull.increment() }
 
     /// Counts updates that a live stream lost because its client read too slowly.

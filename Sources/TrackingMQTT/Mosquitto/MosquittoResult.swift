@@ -80,7 +80,7 @@ struct MosquittoResult: Error, Hashable {
             TrackingError(
                 .invalidName, "cannot send \(what): MQTT does not allow its topic or filter. Correct the name")
         default:
-            TrackingError(.refused, "cannot send \(what): \(self.text)")
+            TrackingError(.refused, "cannot send \(what) to the broker, because libmosquitto failed: \(self.text)")
         }
     }
 }

@@ -37,7 +37,8 @@ struct RecordWatermarks: Sendable {
     /// the given time.
     mutating func remove(before time: UnixTime) { self.marks = self.marks.filter { $0.value.time >= time } }
 
-    /// Returns the watermarks, the highest queued record numbers, that changed since the last call.
+    /// Returns the watermarks that changed since the last call. A watermark is the highest record number that was queued
+    /// for webhooks, of one stream and one kind of message.
     mutating func takeChanges() -> [Key: Mark] {
         defer { self.changed = [] }
         return self.changed.reduce(into: [:]) { $0[$1] = self.marks[$1] }

@@ -70,7 +70,7 @@ final class PostgresThread: Sendable {
         guard let result else {
             throw TrackingError(
                 .storeFailed,
-                "cannot use the history: the program cancelled its request to PostgreSQL before sending it")
+                "cannot use the history: this program cancelled its own request before PostgreSQL received it")
         }
         return try result.get()
     }
@@ -94,7 +94,7 @@ final class PostgresThread: Sendable {
         } onCancel: {
             let error = TrackingError(
                 .storeFailed,
-                "cannot use the history: the program cancelled its request to PostgreSQL before the answer arrived")
+                "cannot use the history: this program cancelled its own request before PostgreSQL answered")
             call.answer(.failure(error))
             self.underWay.withLock {
                 if $0.call == number, let socket = $0.socket { shutdown(socket, Int32(SHUT_RDWR)) }

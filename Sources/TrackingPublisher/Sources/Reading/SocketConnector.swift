@@ -98,7 +98,8 @@ enum SocketConnector {
             case .success(let addresses): return addresses
             case .failure(let refusal):
                 throw TrackingError(
-                    .inputUnreadable, "cannot connect to \(name): \(refusal.reason). Check the host name")
+                    .inputUnreadable,
+                    "cannot find the address of \(name): \(refusal.reason). Check the host name and the network")
             case nil: continue
             }
         }
