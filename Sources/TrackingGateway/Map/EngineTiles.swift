@@ -175,7 +175,6 @@ extension HTTPClient.Configuration {
     package static var routingEngine: Self {
         var configuration = Self()
         configuration.redirectConfiguration = .disallow
-        configuration.timeout = .init(connect: .seconds(5), read: .seconds(5))
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 4
         // An engine that refuses connections is reported at once.
         configuration.connectionPool.retryConnectionEstablishment = false

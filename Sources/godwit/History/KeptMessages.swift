@@ -123,7 +123,7 @@ struct KeptMessages {
     ) async throws -> ClearingProof {
         let shared = Mutex(proof)
         try await client.withSubscription(to: topics) { messages in
-            try await Self.first {
+            try await Race.run {
                 for try await message in messages where !message.isRetained && message.payload.isEmpty {
                     let isComplete = shared.withLock { proof in
                         proof.wasReadBack(message.topic)
@@ -154,7 +154,7 @@ struct KeptMessages {
     private func readsBack(_ topic: String, with client: MQTTClient) async throws -> Bool {
         let isRead = Mutex(false)
         try await client.withSubscription(to: [topic]) { messages in
-            try await Self.first {
+            try await Race.run {
                 for try await message in messages where !message.isRetained && message.payload.isEmpty {
                     return isRead.withLock { $0 = true }
                 }
@@ -186,7 +186,7 @@ struct KeptMessages {
     private func retained(with client: MQTTClient) async throws -> [String: Bool] {
         let found = Mutex<[String: Bool]>([:])
         try await client.withSubscription(to: self.topics) { messages in
-            try await Self.first {
+            try await Race.run {
                 for try await message in messages where message.isRetained && !message.payload.isEmpty {
                     let isErased = self.isErased(message.topic, message.payload)
                     found.withLock { $0[message.topic] = isErased }
@@ -196,17 +196,5 @@ struct KeptMessages {
             }
         }
         return found.withLock { $0 }
-    }
-
-    /// Runs two operations at the same time until one of them ends, and then cancels the other one.
-    private static func first(
-        _ one: @escaping @Sendable () async throws -> Void, or other: @escaping @Sendable () async throws -> Void
-    ) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            defer { group.cancelAll() }
-            group.addTask { try await one() }
-            group.addTask { try await other() }
-            try await group.next()
-        }
     }
 }

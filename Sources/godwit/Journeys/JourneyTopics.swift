@@ -82,7 +82,7 @@ struct JourneyTopics: Sendable {
     ) async throws -> [String: [UInt8]] {
         let found = Mutex<[String: [UInt8]]>([:])
         try await self.client.withSubscription(to: filters) { messages in
-            try await Self.first {
+            try await Race.run {
                 for try await message in messages where message.isRetained && !message.payload.isEmpty {
                     let isLast = found.withLock { found in
                         found[message.topic] = Array(message.payload)
@@ -99,17 +99,5 @@ struct JourneyTopics: Sendable {
             }
         }
         return found.withLock { $0 }
-    }
-
-    /// Runs two operations at the same time until one of them ends, and then cancels the other one.
-    private static func first(
-        _ one: @escaping @Sendable () async throws -> Void, or other: @escaping @Sendable () async throws -> Void
-    ) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            defer { group.cancelAll() }
-            group.addTask { try await one() }
-            group.addTask { try await other() }
-            try await group.next()
-        }
     }
 }
