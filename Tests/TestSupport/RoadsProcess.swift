@@ -8,14 +8,16 @@ public final class RoadsProcess: Sendable {
     public let port: Int
     private let process: ChildProcess
 
-    /// The extract: `GODWIT_OSM`, or that of Liechtenstein in `shared/osm` beside the package's folder; `nil` if neither
-    /// exists.
+    /// The OpenStreetMap extract: the file `GODWIT_OSM`, or the first extract of the folder of this name, or of `shared/osm`
+    /// beside the package's folder; `nil` if there is none.
     public static let extract: URL? = {
         let named = ProcessInfo.processInfo.environment["GODWIT_OSM"].map { URL(fileURLWithPath: $0) }
-        let shared = RoadsProcess.root.deletingLastPathComponent().appendingPathComponent(
-            "shared/osm/liechtenstein-latest.osm.pbf")
-        let candidate = named ?? shared
-        return FileManager.default.fileExists(atPath: candidate.path) ? candidate : nil
+        let place = named ?? RoadsProcess.root.deletingLastPathComponent().appendingPathComponent("shared/osm")
+        guard place.lastPathComponent.hasSuffix(".osm.pbf") else {
+            let files = try? FileManager.default.contentsOfDirectory(at: place, includingPropertiesForKeys: nil)
+            return files?.filter { $0.lastPathComponent.hasSuffix(".osm.pbf") }.min { $0.path < $1.path }
+        }
+        return FileManager.default.fileExists(atPath: place.path) ? place : nil
     }()
 
     /// `true` if the engine is installed, as `scripts/setup-tests` does it, and there is an extract.
