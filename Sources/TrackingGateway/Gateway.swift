@@ -211,7 +211,9 @@ public struct Gateway: Service {
         router.add(middleware: AccessMiddleware(authenticator: authenticator, configuration: self.configuration.access))
         let checks = GatewayChecks(
             configuration: self.configuration, access: self.access, live: self.live, history: self.history)
-        HealthRoutes(checks: checks.all, metrics: self.metrics) { await self.lookUpFigures() }.add(to: router)
+        let patience = self.configuration.checkPatience
+        HealthRoutes(checks: checks.all, patience: patience, metrics: self.metrics) { await self.lookUpFigures() }
+            .add(to: router)
         SessionRoutes(authenticator: authenticator, store: self.access, configuration: self.configuration.access).add(
             to: router)
         APIRoutes(

@@ -36,6 +36,8 @@ public struct GatewayConfiguration: Sendable {
     /// The longest time that a client may take to send a request's header or body, or to receive a part of the answer.
     /// Each received KB of a body adds a second, up to ten times this time.
     package var patience = Duration.seconds(30)
+    /// The time limit of one check of `/readyz`. A check without an answer in this time counts as failed.
+    package var checkPatience = HealthRoutes.patience
     /// The largest number of open connections. Further connections wait to be accepted. If the system allows fewer file
     /// descriptors, the limit is their number minus 200, but at least 16.
     public var maximumConnections = 20_000

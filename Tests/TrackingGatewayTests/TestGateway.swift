@@ -19,6 +19,8 @@ final class TestGateway: Sendable {
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
         var configuration = GatewayConfiguration(
             host: "127.0.0.1", port: 0, database: self.folder.appending(path: "gateway.sqlite").path())
+        // On a busy computer, a read of the database can take longer than the limit for users.
+        configuration.checkPatience = .seconds(60)
         change(&configuration)
         self.configuration = configuration
         self.access = AccessStore(try GatewayDatabase(path: configuration.database))

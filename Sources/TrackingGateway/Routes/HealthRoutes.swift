@@ -12,9 +12,6 @@ package struct HealthRoutes: Sendable {
         let name: String
         let reason: @Sendable () async -> String?
 
-        /// The time limit of one check of `/readyz`: 5 s. A check without an answer in this time counts as failed.
-        private static let patience = Duration.seconds(5)
-
         /// Creates a check of one condition for the program to be ready.
         ///
         /// - Parameters:
@@ -25,12 +22,12 @@ package struct HealthRoutes: Sendable {
             self.reason = reason
         }
 
-        fileprivate func reasonInTime() async -> String? {
+        fileprivate func reason(within patience: Duration) async -> String? {
             await withTaskGroup { group in
                 group.addTask { await self.reason() }
                 group.addTask {
-                    try? await Task.sleep(for: Self.patience)
-                    return "the check had no answer within \(Self.patience.components.seconds) s"
+                    try? await Task.sleep(for: patience)
+                    return "the check had no answer within \(patience.components.seconds) s"
                 }
                 defer { group.cancelAll() }
                 return await group.next() ?? nil
@@ -38,7 +35,11 @@ package struct HealthRoutes: Sendable {
         }
     }
 
+    /// The default time limit of one check: 5 s.
+    package static let patience = Duration.seconds(5)
+
     private let checks: [Check]
+    private let patience: Duration
     private let metrics: PrometheusRegistry
     private let lookUp: @Sendable () async -> Void
 
@@ -46,13 +47,16 @@ package struct HealthRoutes: Sendable {
     ///
     /// - Parameters:
     ///   - checks: The conditions for the program to be ready.
+    ///   - patience: The time limit of one check of `/readyz`. A check without an answer in this time counts as failed.
     ///   - metrics: The metrics that `/metrics` shows.
     ///   - lookUp: Sets the metrics of current values, such as the number of open streams. Called for each request of
     ///     `/metrics` before the answer.
     package init(
-        checks: [Check], metrics: PrometheusRegistry, lookUp: @escaping @Sendable () async -> Void = {}
+        checks: [Check], patience: Duration = Self.patience, metrics: PrometheusRegistry,
+        lookUp: @escaping @Sendable () async -> Void = {}
     ) {
         self.checks = checks
+        self.patience = patience
         self.metrics = metrics
         self.lookUp = lookUp
     }
@@ -71,7 +75,7 @@ package struct HealthRoutes: Sendable {
         var members: [String: JSONValue] = [:]
         var reasons: [String: JSONValue] = [:]
         for check in self.checks {
-            let reason = await check.reasonInTime()
+            let reason = await check.reason(within: self.patience)
             members[check.name] = .flag(reason == nil)
             reasons[check.name] = reason.map { .text($0) }
         }
