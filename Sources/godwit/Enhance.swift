@@ -35,9 +35,9 @@ struct Enhance: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Match all positions with the roads for auto, bicycle, pedestrian, bus or truck. Default: by the motion that each device reports, otherwise auto.",
-            valueName: "profile"))
-    var profile: TravelProfile?
+            "Match positions with the roads for auto, bicycle, pedestrian, bus or truck; with van-7=truck those of one trackable. Repeatable, once for each trackable. Default: by the motion that each device reports, otherwise auto.",
+            valueName: "[id=]profile"))
+    var profile: [ProfileRule] = []
 
     @Option(
         help: ArgumentHelp(
@@ -55,6 +55,11 @@ struct Enhance: AsyncParsableCommand {
     var listen: ListenAddress?
 
     func validate() throws {
+        guard Set(self.profile.map(\.trackable)).count == self.profile.count else {
+            throw ValidationError(
+                "--profile is given twice for the same trackable, or twice without a trackable. Give it once for each trackable, and once for all others"
+            )
+        }
         do throws(TrackingError) {
             for id in self.only + self.except { _ = try TrackableID(id) }
         } catch {
@@ -94,7 +99,13 @@ struct Enhance: AsyncParsableCommand {
         let client = identity.isRandom ? try ClientID("enhancer") : identity.client
         var configuration = EnhancerConfiguration(client: client, session: identity.session)
         configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
-        configuration.profile = self.profile
+        for rule in self.profile {
+            if let id = rule.trackable {
+                configuration.profiles[id] = rule.profile
+            } else {
+                configuration.profile = rule.profile
+            }
+        }
         for id in self.only { configuration.only.insert(try TrackableID(id)) }
         for id in self.except { configuration.except.insert(try TrackableID(id)) }
         return configuration
@@ -141,6 +152,30 @@ struct EngineAddress: Hashable, ExpressibleByArgument, CustomStringConvertible {
         guard argument.hasPrefix(kind) else { return nil }
         self.url = String(argument.dropFirst(kind.count))
         guard ValhallaEngine.isAddress(self.url) else { return nil }
+    }
+}
+
+/// A rule of `--profile` for the means of travel of all trackables, or of one if `ID=` precedes the profile.
+struct ProfileRule: ExpressibleByArgument, Hashable {
+    /// The trackable to which this rule of `--profile` applies. `nil` means that it applies to all trackables without a
+    /// rule of their own.
+    let trackable: TrackableID?
+    let profile: TravelProfile
+
+    static var allValueStrings: [String] { TravelProfile.allCases.map(\.rawValue) }
+
+    init?(argument: String) {
+        // An id may contain "=", a profile cannot.
+        let sign = argument.lastIndex(of: "=")
+        let text = sign.map { String(argument[argument.index(after: $0)...]) } ?? argument
+        guard let profile = TravelProfile(rawValue: text) else { return nil }
+        self.profile = profile
+        guard let sign else {
+            self.trackable = nil
+            return
+        }
+        guard let id = try? TrackableID(String(argument[..<sign])) else { return nil }
+        self.trackable = id
     }
 }
 

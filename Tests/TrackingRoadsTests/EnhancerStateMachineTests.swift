@@ -125,6 +125,16 @@ import TrackingCore
         #expect(second.intermediate.count == 1)
     }
 
+    @Test func aTrackableIsMatchedWithTheRoadsOfItsProfile() throws {
+        var talk = try Talk {
+            $0.profile = .truck
+            $0.profiles = [TrackableID(literal: "van"): .bus]
+        }
+        _ = talk.connect()
+        #expect(Talk.requests(talk.fix(1)).map(\.1.profile) == [.bus])
+        #expect(Talk.requests(talk.fix(1, of: "car")).map(\.1.profile) == [.truck])
+    }
+
     @Test func withoutAnAnswerTheFixIsPublishedAtItsDeadline() throws {
         var talk = try Talk()
         _ = talk.connect()

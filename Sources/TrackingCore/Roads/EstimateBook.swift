@@ -15,6 +15,7 @@ package struct EstimateBook: Sendable {
     package static let maximumTrackables = 10_000
 
     private let profile: TravelProfile
+    private let profiles: [TrackableID: TravelProfile]
     private var entries: [TrackableID: Entry] = [:]
     /// The trackable and its own number of each route request without an answer.
     private var requests: [Int: Request] = [:]
@@ -41,9 +42,11 @@ package struct EstimateBook: Sendable {
     ///
     /// - Parameters:
     ///   - profile: The profile of journeys without one.
+    ///   - profiles: The profiles of such journeys of single trackables, in place of `profile`.
     ///   - seed: The seed of the random ids of the events and their streams.
-    package init(profile: TravelProfile = .auto, seed: UInt64) {
+    package init(profile: TravelProfile = .auto, profiles: [TrackableID: TravelProfile] = [:], seed: UInt64) {
         self.profile = profile
+        self.profiles = profiles
         self.generator = SplitMix64(seed: seed)
     }
 
@@ -134,8 +137,8 @@ package struct EstimateBook: Sendable {
     private mutating func makeKeeper(of id: TrackableID) -> Bool {
         if self.entries[id] != nil { return true }
         guard self.entries.count < Self.maximumTrackables else { return false }
-        self.entries[id] = Entry(
-            keeper: EstimateKeeper(profile: self.profile), stream: StreamID.random(using: &self.generator))
+        let keeper = EstimateKeeper(profile: self.profiles[id] ?? self.profile)
+        self.entries[id] = Entry(keeper: keeper, stream: StreamID.random(using: &self.generator))
         return true
     }
 

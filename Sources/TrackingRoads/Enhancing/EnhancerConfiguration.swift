@@ -13,8 +13,11 @@ public struct EnhancerConfiguration: MemberConfiguration, Hashable {
     /// The lease of the enhancer: other clients count it as alive for this time after each of its heartbeats. Whole
     /// seconds, 1…86,400.
     public var lease: Duration = .seconds(90)
-    /// The means of travel of all trackables; `nil` to use the motion that each device reports.
+    /// The means of travel of the trackables without one in ``profiles``; `nil` to use the motion that each device
+    /// reports.
     public var profile: TravelProfile?
+    /// The means of travel of single trackables.
+    public var profiles: [TrackableID: TravelProfile] = [:]
     /// The trackables whose positions are enhanced; empty for all trackables.
     public var only: Set<TrackableID> = []
     /// The trackables whose positions are not enhanced.
@@ -39,6 +42,9 @@ public struct EnhancerConfiguration: MemberConfiguration, Hashable {
         self.client = client
         self.session = session
     }
+
+    /// Returns the configured means of travel of a trackable; `nil` to use the motion that its device reports.
+    func profile(of id: TrackableID) -> TravelProfile? { self.profiles[id] ?? self.profile }
 
     /// Returns `true` if positions of this trackable are enhanced.
     func includes(_ id: TrackableID) -> Bool {

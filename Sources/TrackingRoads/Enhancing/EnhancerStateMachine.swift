@@ -62,7 +62,7 @@ package struct EnhancerStateMachine: Sendable {
     package init(configuration: EnhancerConfiguration) {
         self.configuration = configuration
         self.member = MemberStateMachine(configuration, lease: configuration.lease)
-        self.journeys = JourneyEstimates(profile: configuration.profile, seed: configuration.session.seed)
+        self.journeys = JourneyEstimates(configuration)
     }
 
     /// `true` once the connection is closed and will not be made again.
@@ -174,7 +174,7 @@ package struct EnhancerStateMachine: Sendable {
             let taken = self.fleet.change(id) { ($0.takeRequest(), $0.profile) }
             guard case let (request?, motion)? = taken else { continue }
             let number = self.requests.started(request, of: id)
-            let profile = self.configuration.profile ?? motion
+            let profile = self.configuration.profile(of: id) ?? motion
             actions.append(.match(number, MatchRequest(points: request.points, profile: profile)))
         }
         return actions

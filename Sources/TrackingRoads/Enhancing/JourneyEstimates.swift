@@ -33,7 +33,11 @@ struct JourneyEstimates: Sendable {
     private var isOnline = false
 
     /// Makes the state of an enhancer that has received no journey.
-    init(profile: TravelProfile?, seed: UInt64) { self.book = EstimateBook(profile: profile ?? .auto, seed: seed) }
+    init(_ configuration: EnhancerConfiguration) {
+        self.book = EstimateBook(
+            profile: configuration.profile ?? .auto, profiles: configuration.profiles,
+            seed: configuration.session.seed)
+    }
 
     /// The time at which ``timerFired(at:)`` must be called; `nil` for no such time.
     var nextDeadline: MonotonicTime? { self.book.nextDeadline }

@@ -52,6 +52,19 @@ import Testing
         #expect(book.count == 0)
     }
 
+    @Test func aTrackableHasAProfileOfItsOwn() throws {
+        var book = EstimateBook(profile: .truck, profiles: [self.van: .bicycle], seed: 1)
+        func profile(of id: TrackableID) throws -> TravelProfile? {
+            let actions = try book.received(
+                journey: Self.journey(north: 1000), of: id, at: Self.fix(1, north: 0), .at(1))
+            return actions.lazy.compactMap { action in
+                if case .requestRoute(let request, _) = action { request.profile } else { nil }
+            }.first
+        }
+        #expect(try profile(of: self.van) == .bicycle)
+        #expect(try profile(of: self.bus) == .truck)
+    }
+
     @Test func aBadJourneyLeavesTheOneBefore() throws {
         var book = EstimateBook(seed: 1)
         _ = try book.received(journey: Self.journey(north: 1000), of: self.van, at: Self.fix(1, north: 0), .at(1))
