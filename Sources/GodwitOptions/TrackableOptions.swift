@@ -256,7 +256,7 @@ public struct TrackableSettings: Hashable, Sendable {
     /// makes no constraints.
     ///
     /// - Parameter default: The resolution to use in all cases if the settings give no resolution.
-    /// - Throws: `ValidationError` for a value out of range, and for `proximity` or `arrival` without a destination.
+    /// - Throws: `ValidationError` for a value out of range, and for `proximity` without a destination.
     public func constraints(default: Resolution) throws -> ResolutionConstraints? {
         let members = [self.resolutionFar, self.resolutionFarWatched, self.resolutionNear, self.resolutionNearWatched]
         let saysNothing =
@@ -266,8 +266,8 @@ public struct TrackableSettings: Hashable, Sendable {
         if let arrival = self.arrival, !(arrival > 0 && arrival < 1e9) {
             throw ValidationError("--arrival must be above 0 and below 1000000000 seconds, not \(arrival)")
         }
-        if self.proximity ?? self.arrival != nil, self.destination == nil {
-            throw ValidationError("--proximity and --arrival need a destination. Give --destination LAT,LON")
+        if self.proximity != nil, self.destination == nil {
+            throw ValidationError("--proximity needs a destination. Give --destination LAT,LON")
         }
         do throws(TrackingError) {
             var set = ResolutionSet(all: self.resolution ?? `default`)

@@ -210,6 +210,9 @@ import TrackingPublisher
         let given = try self.plan()
         let van7 = given.tracked[0].id
         #expect(throws: (any Error).self) { try given.setting(["proximity": ["300"]]) }
+        // The arrival at the stops of an operator's journey needs no destination.
+        let arriving = try given.setting(["arrival": ["120"]])
+        #expect(arriving.trackables[0].constraints?.proximityThreshold?.temporal == .seconds(120))
         let plan = try given.going(van7, to: Coordinate(latitude: 1, longitude: 2)).setting(["proximity": ["300"]])
         let van8 = AgentSettings.TrackedTrackable(id: try TrackableID("van-8"), destination: nil)
         #expect(try plan.tracking([van8]).trackables[0].constraints == nil)

@@ -74,9 +74,8 @@ struct AgentPlan {
             // A trackable added at run time has the settings that the options give.
             var settings = own[tracked.id] ?? run.trackables.single
             settings.destination = tracked.destination
-            // A trackable without a destination is never near, so these settings have no effect. At a start they are an
-            // error.
-            if isChanged, tracked.destination == nil { (settings.proximity, settings.arrival) = (nil, nil) }
+            // Without a destination, this setting has no effect. At a start it is an error.
+            if isChanged, tracked.destination == nil { settings.proximity = nil }
             return try run.trackable(tracked.id, settings)
         }
     }
@@ -127,10 +126,10 @@ struct AgentPlan {
         let isLoginChanged = settings.options.keys.contains(where: AgentSettings.loginOptions.contains)
         settings.login = isLoginChanged ? self.givenLogin : nil
         let next = try self.with(settings)
-        let wantsNear = ["proximity", "arrival"].contains { (values[$0] ?? nil)?.isEmpty == false }
+        let wantsNear = (values["proximity"] ?? nil)?.isEmpty == false
         guard !wantsNear || next.tracked.contains(where: { $0.destination != nil }) else {
             throw ValidationError(
-                "the settings proximity and arrival need a destination. Set the destination first, or in the same command"
+                "the setting proximity needs a destination. Set the destination first, or in the same command"
             )
         }
         return next
