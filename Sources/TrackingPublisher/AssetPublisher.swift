@@ -310,6 +310,10 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             self.logger.warning(
                 "Broker rejected the subscription to a trackable's commands: the publisher receives none of them, and subscribes again later",
                 metadata: ["trackable": "\(id)", "reason": "\(error)"])
+        case .journeyRefused(let id, let error):
+            self.logger.warning(
+                "Broker rejected the journey of a trackable: the publisher uses the straight line to the destination, and tries again later",
+                metadata: ["trackable": "\(id)", "reason": "\(error)"])
         case .logFailed(let id, let error):
             guard let suppressed = self.mayWarn(of: error) else { return }
             self.logger.error(

@@ -9,6 +9,9 @@ extension PublisherConfiguration {
         return [.publishers(id), .subscribers(id), .requests(id)] + acknowledgements
     }
 
+    /// Returns the topic filters of a trackable's journey and of the estimates of its arrivals, in this order.
+    func journeyFilters(of id: TrackableID) -> [TopicFilter] { [.topic(.journey(id)), .topic(.estimate(id))] }
+
     /// Returns the topic filters from which the publisher unsubscribes when it stops tracking a trackable: those of
     /// ``filters(of:)``, the command topic if commands are accepted, and the position topic if another system supplies
     /// the records (`isRemote`). On the position topic, the publisher notices that the position was cleared.

@@ -99,8 +99,10 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
 public struct Trackable: Hashable, Sendable {
     /// The id of the trackable, by which its topics are named.
     public var id: TrackableID
-    /// The destination of the trackable. Without a destination, the trackable never counts as near, and its resolution
-    /// for being near never applies.
+    /// The destination of the trackable. It is also published as a journey with one stop, unless an operator has set
+    /// another journey.
+    ///
+    /// Without a destination, the trackable counts as near only by its time to arrival at the next stop of a journey.
     public var destination: Coordinate?
     /// The trackable's own rules for its resolution, such as its own resolutions and thresholds. With `nil`, only
     /// requests, the default resolution and the limits count.

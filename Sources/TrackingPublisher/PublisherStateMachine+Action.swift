@@ -78,6 +78,9 @@ extension PublisherStateMachine {
         case commanded(ReceivedCommand)
         /// Log that the broker refuses the subscription to commands of this trackable.
         case commandsRefused(TrackableID, TrackingError)
+        /// Log that the broker refuses to deliver the journey or the estimates of this trackable, or to let the
+        /// publisher publish its destination as a journey.
+        case journeyRefused(TrackableID, TrackingError)
         /// Apply these new limits to the log from now on.
         case limitsChanged(SpoolLimits)
         /// Log that records of this trackable could not be written to the device's log.

@@ -40,9 +40,13 @@ extension PublisherStateMachine {
         guard !self.table.isTracked(id), self.stop == nil else { return [] }
         self.changeDormant(id) { _ in }
         guard let dormant = self.table.dormant(id) else { return [] }
-        let machine = TrackableStateMachine(
+        var machine = TrackableStateMachine(
             trackable, resuming: dormant, policy: self.policy, battery: self.device.battery,
             seed: self.random.next(), self.context(at: moment))
+        if self.unclearedJourneys.contains(id) {
+            self.member.abandonClearing(of: .journey(id))
+            machine.destination.resume()
+        }
         self.table.track(machine)
         var actions = self.with(id, at: moment) { $0.resume(dormant.departure, $1) }
         actions.append(.stateChanged(id, .offline, self.link.rejection))
@@ -61,7 +65,7 @@ extension PublisherStateMachine {
 
     /// Stops tracking a trackable: ends its trip and clears its retained presence and resolution at the broker.
     ///
-    /// The retained position remains. The messages of a trackable that another publisher took over are not cleared.
+    /// The journey to its destination is cleared too. The retained position remains. The messages of a trackable that another publisher took over are not cleared.
     mutating func remove(_ id: TrackableID, at moment: Moment) -> [Action] {
         var departure: Departure?
         let trip = self.with(id, at: moment) { trackable, context in
@@ -71,17 +75,18 @@ extension PublisherStateMachine {
         }
         let ended = self.with(id, at: moment) { trackable, _ in trackable.endIntake() }
         guard let trackable = self.table[id] else { return [] }
+        // The retained messages of a superseded trackable are its owner's.
+        let isOwn = trackable.failure == nil && trackable.status.since != nil
+        let clearing = isOwn ? [self.withdraw(id)] : []
         self.table.rest(id, as: trackable.dormant(departure, at: moment))
         self.ignoreAnswers { $0 == id }
         self.requestLimits.forget(id)
         self.timers.remove(.trackable(id))
-        // The retained messages of a superseded trackable are its owner's.
-        let isOwn = trackable.failure == nil && trackable.status.since != nil
-        let clearing = isOwn ? [self.withdraw(id)] : []
         var actions = self.handle(self.member.forget(id), at: moment)
         if self.member.session.isConnected {
+            let journey = trackable.destination.isSubscribed ? self.configuration.journeyFilters(of: id) : []
             let filters = self.configuration.allFilters(of: id, isRemote: trackable.feed.isRemote)
-            actions.append(.send([self.member.unsubscribe(filters)]))
+            actions.append(.send([self.member.unsubscribe(filters + journey)]))
         }
         actions += clearing
         actions.append(.removed(id))

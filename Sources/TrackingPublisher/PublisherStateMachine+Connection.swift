@@ -26,9 +26,12 @@ extension PublisherStateMachine {
         let left = self.leftBehind
         let all = ids.flatMap { self.configuration.filters(of: $0) } + self.member.watchedLiveness
         let own = [self.member.ownLiveness]
+        // A journey that an operator has set meanwhile is not cleared.
+        let journeys = self.unclearedJourneys.map { TopicFilter.topic(.journey($0)) }
         let context = self.context(at: moment)
         self.changeAll { $0.connected(context) }
-        return [.connectionChanged(nil), self.subscribe(all + left.map { .publishers($0) } + own, .connecting(ids))]
+        let filters = all + left.map { .publishers($0) } + journeys + own
+        return [.connectionChanged(nil), self.subscribe(filters, .connecting(ids))]
             + self.subscribeToCommands(of: Array(self.table.tracked))
             + self.subscribeToClearings(of: Array(self.table.tracked))
             + [self.subscribe(own, .settling(ids, leftTo: left))]
@@ -41,6 +44,11 @@ extension PublisherStateMachine {
     private var leftBehind: [TrackableID] {
         let resolutions = self.member.uncleared.compactMap { if case .resolution(let id) = $0 { id } else { nil } }
         return Set(resolutions).union(self.table.departed).subtracting(self.table.tracked).map { $0 }
+    }
+
+    /// The trackables with a journey to a former destination that is still to be cleared.
+    var unclearedJourneys: [TrackableID] {
+        self.member.uncleared.compactMap { if case .journey(let id) = $0 { id } else { nil } }
     }
 
     mutating func disconnected(_ disconnection: Disconnection, at moment: Moment) -> [Action] {
@@ -76,6 +84,13 @@ extension PublisherStateMachine {
             return zip(ids, refusals).flatMap { id, refusal in
                 self.with(id, at: moment) { $0.grantAnswered(.commands, refusal, $1) }
             }
+        case .journey(let id):
+            let actions = self.with(id, at: moment) { $0.journeySubscribed(refusals, $1) }
+            guard refusals.first == .some(nil) else { return actions }
+            return actions + [self.subscribe([self.member.ownLiveness], .readingJourney(id))]
+        case .readingJourney(let id):
+            self.table.change(id) { $0.destination.readRetained() }
+            return []
         case .trackable, .other, nil:
             return []
         }
@@ -129,7 +144,7 @@ extension PublisherStateMachine {
         switch publication {
         case .departure: return self.withDormant(id, at: moment) { $0.endDeparture(of: id) }
         case .other: return []
-        case .update, .raw, .history, .presence, .resolution:
+        case .update, .raw, .history, .presence, .resolution, .journey:
             return self.with(id, at: moment) { $0.answered(publication, refusal, $1) }
         }
     }
@@ -177,10 +192,29 @@ extension PublisherStateMachine {
         case .location(let id):
             if payload == nil { self.table.change(id) { $0.positionCleared() } }
             return []
-        case .enhanced, .journey, .estimate, .liveness, .publisher, .subscriber, .raw, .history, .resolution, .trip,
+        case .journey(let id):
+            try self.received(journey: payload, on: id)
+            return []
+        case .estimate(let id):
+            let estimate = try payload.map { (bytes) throws(TrackingError) in try MessageCodec.decodeEstimate(bytes) }
+            return self.with(id, at: moment) { $0.estimateReceived(estimate, $1) }
+        case .enhanced, .liveness, .publisher, .subscriber, .raw, .history, .resolution, .trip,
             .event, .answer:
             return []
         }
+    }
+
+    /// Receives the journey of a trackable; `nil` after it was cleared. A journey that cannot be decoded counts as an
+    /// operator's.
+    private mutating func received(
+        journey payload: ArraySlice<UInt8>?, on id: TrackableID
+    ) throws(TrackingError) {
+        var retained = DestinationPublishing.Retained.operators
+        defer {
+            if !retained.isOfPublisher { self.member.abandonClearing(of: .journey(id)) }
+            self.table.change(id) { $0.destination.received(retained) }
+        }
+        retained = try DestinationPublishing.Retained(payload)
     }
 
     private mutating func received(_ received: ReceivedPresence, at moment: Moment) -> [Action] {
@@ -312,12 +346,15 @@ extension PublisherStateMachine {
 
     /// Clears this publisher's retained presence of a trackable.
     ///
-    /// The retained resolution is cleared too, unless other publishers have a presence on the trackable.
+    /// The retained resolution and the journey to the destination are cleared too, unless other publishers have a
+    /// presence on the trackable.
     mutating func withdraw(_ id: TrackableID) -> Action {
-        let isAlone = self.member.presence.standingPublishers(on: id).isEmpty
-        return .send(
-            self.member.clear(.publisher(id, self.member.client))
-                + (isAlone ? self.member.clear(.resolution(id)) : []))
+        var commands = self.member.clear(.publisher(id, self.member.client))
+        if self.member.presence.standingPublishers(on: id).isEmpty {
+            commands += self.member.clear(.resolution(id))
+            if self.table[id]?.destination.isOwn == true { commands += self.member.clear(.journey(id)) }
+        }
+        return .send(commands)
     }
 
     /// Publishes the goodbye: the retained liveness message that this client is offline.
@@ -331,6 +368,16 @@ extension PublisherStateMachine {
     mutating func subscribeToCommands(of ids: [TrackableID]) -> [Action] {
         guard self.configuration.takesCommands, !ids.isEmpty else { return [] }
         return [self.subscribe(ids.map { .topic(.command($0)) }, .commands(ids))]
+    }
+
+    /// Subscribes to the journey of a trackable and to the estimates of its arrivals.
+    mutating func subscribeToJourney(of id: TrackableID) -> Action {
+        self.subscribe(self.configuration.journeyFilters(of: id), .journey(id))
+    }
+
+    /// Unsubscribes from the journey of a trackable and from the estimates of its arrivals.
+    func unsubscribeFromJourney(of id: TrackableID) -> Action {
+        .send([self.member.unsubscribe(self.configuration.journeyFilters(of: id))])
     }
 
     /// Subscribes to the position topics of those trackables whose records another system supplies.

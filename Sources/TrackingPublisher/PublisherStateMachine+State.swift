@@ -37,6 +37,11 @@ extension PublisherStateMachine {
         case entering(TrackableID)
         /// The publish or subscription is the one to the command topics of these trackables, in this order.
         case commands([TrackableID])
+        /// The subscription to the journey of this trackable and to the estimates of its arrivals, in this order.
+        case journey(TrackableID)
+        /// A subscription after the one to the journey of this trackable. Its answer shows that the retained journey was
+        /// received.
+        case readingJourney(TrackableID)
         /// A published message about a trackable, of this kind.
         case trackable(TrackableID, TrackableStateMachine.Publication)
         /// A publish or subscription whose answer has no effect.

@@ -220,6 +220,8 @@ package struct PublisherStateMachine: Sendable {
             case .cancelAnnouncement: self.member.cancelAnnouncement(on: id)
             case .subscribe: actions.append(self.subscribe(self.configuration.filters(of: id), .adding(id)))
             case .subscribeToCommands: actions += self.subscribeToCommands(of: [id])
+            case .subscribeToJourney: actions.append(self.subscribeToJourney(of: id))
+            case .unsubscribeFromJourney: actions.append(self.unsubscribeFromJourney(of: id))
             case .ignoreAnswers(let publication):
                 self.member.withdrawRequests { $0 == .trackable(id, publication) }
             case .log(let action): actions.append(.log(id, action))

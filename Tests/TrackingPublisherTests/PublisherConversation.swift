@@ -293,6 +293,7 @@ struct PublisherConversation {
                 "\(received.command.name.rawValue) on \(received.trackable), answer to \(received.responseTopic ?? "-")"
             ]
         case .commandsRefused(let id, let error): return ["no commands of \(id) (\(error.code))"]
+        case .journeyRefused(let id, let error): return ["no journey of \(id) (\(error.code))"]
         case .limitsChanged(let limits): return ["limits \(limits.maximumCount ?? 0)"]
         case .logFailed(let id, let error): return ["\(id) not logged (\(error.code))"]
         case .send(let commands): return commands.map { self.text($0) }
@@ -351,6 +352,9 @@ struct PublisherConversation {
         if message.topic.hasSuffix("/history"), let batch = try? HistoryCodec.decode(payload).batch {
             let records = batch.records.map { "\($0.seq)" }.joined(separator: ",")
             return "batch [\(records)] oldest \(batch.oldest) remaining \(batch.remaining)"
+        }
+        if message.topic.hasSuffix("/journey"), let journey = try? MessageCodec.decodeJourney(payload) {
+            return "journey to \(journey.stops.map(\.id).joined(separator: " "))"
         }
         if message.topic.hasSuffix("/event") { return Self.kind(payload) }
         if let liveness = try? MessageCodec.decodeLiveness(payload) {

@@ -284,6 +284,8 @@ struct TrackableConversation {
         case .cancelAnnouncement: return "cancel announcement"
         case .subscribe: return "subscribe"
         case .subscribeToCommands: return "subscribe to commands"
+        case .subscribeToJourney: return "subscribe to journey"
+        case .unsubscribeFromJourney: return "unsubscribe from journey"
         case .ignoreAnswers(let publication): return "ignore answers to \(publication)"
         case .log(let action):
             self.jobs.append(action)

@@ -2,11 +2,12 @@
 public struct Approach: Hashable, Sendable {
     /// The trackable's destination.
     public var destination: Coordinate
-    /// The great-circle distance from the last published position to the destination, ≥ 0; `nil` before the first
-    /// position.
+    /// The distance from the last published position to the destination, ≥ 0: along roads if there is a recent estimate
+    /// of the arrival, and otherwise the great-circle distance. `nil` before the first position.
     public var distance: Meters?
-    /// The estimated time from the last published position to the arrival, ≥ 0: the distance divided by a speed that is
-    /// smoothed over some minutes. `nil` while there is no estimate, for example because the trackable does not move.
+    /// The estimated time from the last published position to the arrival, ≥ 0: that of a recent estimate along roads,
+    /// or else the distance divided by a speed that is smoothed over some minutes. `nil` while it is unknown, for
+    /// example because the trackable does not move.
     public var timeToArrival: Duration?
 
     /// Makes an approach from a destination and, if they are known, the distance and the time to arrival.
@@ -21,12 +22,17 @@ public struct Approach: Hashable, Sendable {
     /// - Parameters:
     ///   - position: The last published position; `nil` before the first.
     ///   - speed: The smoothed speed in metres a second, > 0; `nil` while it is unknown.
-    package init(destination: Coordinate, from position: Coordinate?, speed: Double?) {
-        let distance = position?.distance(to: destination).value
+    ///   - arrival: The estimated arrival along roads, which takes precedence over the speed; `nil` while it is unknown.
+    package init(
+        destination: Coordinate, from position: Location?, speed: Double?, arrival: ArrivalEstimate.Arrival? = nil
+    ) {
         self.destination = destination
-        self.distance = distance.map { Meters($0.rounded()) }
-        self.timeToArrival = distance.flatMap { distance in
-            speed.map { Duration(clampingSeconds: (distance / $0).rounded()) }
+        guard let position else { return }
+        let distance = position.coordinate.distance(to: destination)
+        self.distance = Meters((arrival?.distance(at: position.time) ?? distance).value.rounded())
+        let seconds = arrival.map { max(0, $0.duration(from: position.time).inSeconds) }
+        self.timeToArrival = (seconds ?? speed.map { distance.value / $0 }).map {
+            Duration(clampingSeconds: $0.rounded())
         }
     }
 

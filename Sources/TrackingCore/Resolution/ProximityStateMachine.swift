@@ -4,8 +4,10 @@
 /// one of these measures is below its threshold. It stops being near when every limited measure exceeds its threshold
 /// by more than a tenth.
 ///
-/// For the threshold, the time to arrival is the remaining distance divided by the speed of the last 30 s. While that
-/// speed is unknown or below 0.5 m/s, the last comparison of the time with its threshold stays valid.
+/// For the threshold, the time to arrival is that of an estimate along roads (``Estimate``) while a recent one is known.
+/// Otherwise it is the remaining distance divided by the speed of the last 30 s. While that speed is unknown or below
+/// 0.5 m/s, the last comparison of the time with its threshold stays valid. Without a destination, the arrival at the
+/// next stop of the estimate is compared with the threshold.
 public struct ProximityStateMachine: Sendable {
     /// The result of comparing a measure of the trackable with the threshold for that measure. A measure is the
     /// distance or the time to the destination.
@@ -29,13 +31,15 @@ public struct ProximityStateMachine: Sendable {
     /// threshold: 0.5.
     private static let leastSpeed = 0.5
 
-    /// The trackable's destination. Without one (`nil`), the trackable is never near.
+    /// The trackable's destination. Without one (`nil`), the trackable is near only by an estimate of its next arrival.
     public private(set) var destination: Coordinate?
     /// The distance or time to arrival below which the trackable is near its destination. Without a threshold (`nil`),
     /// the trackable is never near.
     public private(set) var threshold: ProximityThreshold?
     /// `true` while the trackable is near its destination.
     public private(set) var isNear = false
+    /// The newest estimate of the trackable's arrivals.
+    package private(set) var estimate = ArrivalEstimate()
 
     private var speed = RecentSpeed()
     private var arrivalSpeed = ArrivalSpeed()
@@ -75,27 +79,40 @@ public struct ProximityStateMachine: Sendable {
         guard self.speed.moved(fix, now: now) else { return nil }
         self.arrivalSpeed.moved(fix)
         self.position = fix.coordinate
-        return self.settle(self.decided())
+        return self.settle(self.decided(at: wallClock))
+    }
+
+    /// Processes a new estimate of the trackable's arrivals, `nil` after it was cleared. Then decides from the last known
+    /// position whether the trackable is near.
+    ///
+    /// - Parameter wallClock: The time on the device's wall clock, by which the age of the estimate is determined. With
+    ///   `nil`, when it is unknown or not trusted, an estimate has no effect.
+    /// - Returns: The new value of ``isNear`` when it changed; otherwise `nil`.
+    public mutating func estimateChanged(_ estimate: Estimate?, wallClock: UnixTime?) -> Bool? {
+        self.estimate.received(estimate)
+        return self.settle(self.decided(at: wallClock))
     }
 
     /// Sets, changes or removes the trackable's destination. Then decides from the last known position whether the
     /// trackable is near.
     ///
+    /// - Parameter wallClock: The time on the device's wall clock; `nil` when it is unknown or not trusted.
     /// - Returns: The new value of ``isNear`` when it changed; otherwise `nil`.
-    public mutating func destinationChanged(_ destination: Coordinate?) -> Bool? {
+    public mutating func destinationChanged(_ destination: Coordinate?, wallClock: UnixTime? = nil) -> Bool? {
         guard destination != self.destination else { return nil }
         self.destination = destination
-        return self.decideAnew()
+        return self.decideAnew(at: wallClock)
     }
 
     /// Sets, changes or removes the threshold of distance and time to arrival. Then decides from the last known
     /// position whether the trackable is near.
     ///
+    /// - Parameter wallClock: The time on the device's wall clock; `nil` when it is unknown or not trusted.
     /// - Returns: The new value of ``isNear`` when it changed; otherwise `nil`.
-    public mutating func thresholdChanged(_ threshold: ProximityThreshold?) -> Bool? {
+    public mutating func thresholdChanged(_ threshold: ProximityThreshold?, wallClock: UnixTime? = nil) -> Bool? {
         guard threshold != self.threshold else { return nil }
         self.threshold = threshold
-        return self.decideAnew()
+        return self.decideAnew(at: wallClock)
     }
 
     /// Forgets the trackable's speed after the clock of its fixes was set. The speed is unknown until enough new fixes
@@ -107,11 +124,11 @@ public struct ProximityStateMachine: Sendable {
 
     /// Decides from scratch whether the trackable is near, after its destination or threshold changed. Earlier results
     /// do not count.
-    private mutating func decideAnew() -> Bool? {
+    private mutating func decideAnew(at wallClock: UnixTime?) -> Bool? {
         let before = self.isNear
         self.temporal = .outside
         self.isNear = false
-        self.isNear = self.decided()
+        self.isNear = self.decided(at: wallClock)
         return self.isNear == before ? nil : self.isNear
     }
 
@@ -121,19 +138,31 @@ public struct ProximityStateMachine: Sendable {
         return isNear
     }
 
-    private mutating func decided() -> Bool {
-        guard let destination = self.destination, let threshold = self.threshold, let position = self.position else {
-            return false
-        }
-        let distance = position.distance(to: destination).value
+    private mutating func decided(at wallClock: UnixTime?) -> Bool {
+        guard let threshold = self.threshold, let position = self.position else { return false }
+        let distance = self.destination.map { position.distance(to: $0).value }
         var standings: [Standing] = []
-        if let spatial = threshold.spatial { standings.append(Standing(distance, threshold: spatial.value)) }
+        if let spatial = threshold.spatial, let distance {
+            standings.append(Standing(distance, threshold: spatial.value))
+        }
         if let temporal = threshold.temporal {
-            if let speed = self.recentMetersPerSecond {
-                self.temporal = Standing(distance / speed, threshold: temporal.inSeconds)
+            if let seconds = self.secondsToArrival(distance, at: wallClock) {
+                self.temporal = Standing(seconds, threshold: temporal.inSeconds)
+            } else if self.destination == nil, !self.estimate.hasNextStop(at: wallClock) {
+                self.temporal = .outside
             }
             standings.append(self.temporal)
         }
         return self.isNear ? standings.contains { $0 != .outside } : standings.contains(.inside)
+    }
+
+    /// Returns the time to arrival, by a valid estimate or else by the distance to the destination and the speed; `nil`
+    /// when it is unknown.
+    private func secondsToArrival(_ distance: Double?, at wallClock: UnixTime?) -> Double? {
+        if let wallClock, let arrival = self.estimate.arrival(at: self.destination, now: wallClock) {
+            return arrival.duration(from: wallClock).inSeconds
+        }
+        guard let distance, let speed = self.recentMetersPerSecond else { return nil }
+        return distance / speed
     }
 }

@@ -10,6 +10,10 @@ struct OptionalGrantRefusals: Hashable, Sendable {
         case commands
         /// The permission to publish the trackable's resolution in force.
         case resolution
+        /// The permission to subscribe to the trackable's journey and to the estimates of its arrivals.
+        case journey
+        /// The permission to publish the trackable's destination as a journey.
+        case destination
     }
 
     /// The optional permissions that the broker refuses now.

@@ -8,6 +8,8 @@ extension TrackableStateMachine {
         case history
         case presence
         case resolution
+        /// The journey to the destination.
+        case journey
         /// The end of the last trip, and its event, of a trackable that is no longer tracked.
         case departure
         /// A message for which the broker's answer has no effect.
@@ -21,8 +23,8 @@ extension TrackableStateMachine {
         case publish(Topic, [UInt8], Publication)
         /// Clear a topic's retained message. Without a connection, this is done on the next one.
         case clear(Topic)
-        /// Clear the publisher's presence of the trackable. The resolution is cleared too, unless other publishers are
-        /// announced.
+        /// Clear the publisher's presence of the trackable. The resolution and the journey to the destination are
+        /// cleared too, unless other publishers are announced.
         case withdraw
         /// Publish this publisher's presence message on the trackable again within a second, for example because a
         /// subscriber arrived.
@@ -33,6 +35,10 @@ extension TrackableStateMachine {
         case subscribe
         /// Subscribe to the topic on which the trackable gets commands.
         case subscribeToCommands
+        /// Subscribe to the trackable's journey and to the estimates of its arrivals.
+        case subscribeToJourney
+        /// Unsubscribe from the trackable's journey and from the estimates of its arrivals.
+        case unsubscribeFromJourney
         /// Ignore the answers that the broker has not yet given to this trackable's published messages of this kind.
         case ignoreAnswers(Publication)
         /// Pass a request to the device's log.
@@ -62,7 +68,7 @@ extension TrackableStateMachine.Publication {
     /// publisher was switched off.
     var isIgnoredOnceRemoved: Bool {
         switch self {
-        case .update, .raw, .history, .presence, .resolution: true
+        case .update, .raw, .history, .presence, .resolution, .journey: true
         case .departure, .other: false
         }
     }

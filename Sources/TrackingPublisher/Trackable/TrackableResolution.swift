@@ -46,11 +46,13 @@ struct TrackableResolution: Sendable {
 
     /// Uses the destination and the proximity threshold of the changed trackable.
     ///
+    /// - Parameter wallClock: The time on the device's wall clock; `nil` while it is not set.
     /// - Returns: The changes of the condition that the trackable is near its destination; empty for none.
-    mutating func trackableChanged(_ trackable: Trackable) -> [ConditionChange] {
+    mutating func trackableChanged(_ trackable: Trackable, wallClock: UnixTime?) -> [ConditionChange] {
+        let threshold = trackable.constraints?.proximityThreshold
         let near = [
-            self.proximity.destinationChanged(trackable.destination),
-            self.proximity.thresholdChanged(trackable.constraints?.proximityThreshold),
+            self.proximity.destinationChanged(trackable.destination, wallClock: wallClock),
+            self.proximity.thresholdChanged(threshold, wallClock: wallClock),
         ]
         return near.compactMap { $0 }.map { .nearChanged($0) }
     }
@@ -61,9 +63,14 @@ struct TrackableResolution: Sendable {
     /// - Parameters:
     ///   - destination: The destination as it may be published; `nil` for none.
     ///   - position: The last published position, which is all that subscribers can see of the trackable.
-    mutating func updateApproach(to destination: Coordinate?, from position: Coordinate?, now: MonotonicTime) {
+    ///   - wallClock: The time on the device's wall clock; `nil` while it is not set.
+    mutating func updateApproach(
+        to destination: Coordinate?, from position: Location?, now: MonotonicTime, wallClock: UnixTime?
+    ) {
         let approach = destination.map {
-            Approach(destination: $0, from: position, speed: self.proximity.arrivalMetersPerSecond)
+            Approach(
+                destination: $0, from: position, speed: self.proximity.arrivalMetersPerSecond,
+                arrival: self.proximity.estimate.arrival(at: $0, now: wallClock))
         }
         self.approach.updated(approach, now: now)
     }

@@ -90,7 +90,7 @@ extension TrackableStateMachine {
     mutating func change(_ trackable: Trackable, battery: Double?, _ context: TrackableContext) -> [Output] {
         self.trackable = trackable
         self.live.trackableChanged(trackable)
-        let near = self.resolution.trackableChanged(trackable)
+        let near = self.resolution.trackableChanged(trackable, wallClock: context.believedTime)
         self.lowBattery.use(trackable, default: context.configuration.lowBattery)
         let changes: [ConditionChange] =
             [.constraintsChanged(trackable.constraints)] + self.limits(context) + near
@@ -292,9 +292,9 @@ extension TrackableStateMachine {
             self.resolution.failed()
             return [.updateSensorResolution]
         }
-        let destination = context.sendsLive ? self.trackable.destination.flatMap(context.shown) : nil
-        let position = self.live.lane.last?.location.coordinate
-        self.resolution.updateApproach(to: destination, from: position, now: context.now)
+        self.resolution.updateApproach(
+            to: self.publishedDestination(context), from: self.live.lane.last?.location, now: context.now,
+            wallClock: context.believedTime)
         var outputs: [Output] = [.updateSensorResolution]
         let inForce = self.inForce(context.configuration)
         let isSending = context.isAnnounced && self.status.isSending
@@ -320,24 +320,29 @@ extension TrackableStateMachine {
         self.trackable.destination == nil ? [] : self.publishResolution(context)
     }
 
-    /// Handles the broker's answer to the use of an optional permission: receiving commands, or publishing the
-    /// resolution.
+    /// Handles the broker's answer to the use of an optional permission, such as receiving commands.
     ///
-    /// A refused permission is tried again later. The first refusal of the commands is reported to the caller.
+    /// A refused permission is tried again later. The first refusal is reported to the caller, except that of the
+    /// resolution.
     mutating func grantAnswered(
         _ grant: OptionalGrantRefusals.Grant, _ refusal: TrackingError?, _ context: TrackableContext
     ) -> [Output] {
         let isNew = self.optionalGrants.answered(grant, isRefused: refusal != nil, now: context.now)
-        guard let refusal, grant == .commands, isNew else { return [] }
-        return [.action(.commandsRefused(self.id, refusal))]
+        guard let refusal, isNew else { return [] }
+        switch grant {
+        case .commands: return [.action(.commandsRefused(self.id, refusal))]
+        case .journey, .destination: return [.action(.journeyRefused(self.id, refusal))]
+        case .resolution: return []
+        }
     }
 
-    /// Tries again to use the optional permissions that the broker refused: receiving commands, and publishing the
-    /// resolution.
+    /// Tries again to use the optional permissions that the broker refused.
     mutating func retryOptionalGrants(_ context: TrackableContext) -> [Output] {
         let grants = self.optionalGrants.retry()
         guard context.session.isConnected else { return [] }
         var outputs: [Output] = grants.contains(.commands) ? [.subscribeToCommands] : []
+        if grants.contains(.journey) { self.destination.retryReading() }
+        if grants.contains(.destination) { self.destination.retryPublishing() }
         // The answer to a publish in flight decides about the next attempt.
         if grants.contains(.resolution), self.resolution.unacknowledged == 0 {
             self.resolution.publishAgain()

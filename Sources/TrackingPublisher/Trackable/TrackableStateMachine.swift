@@ -25,6 +25,8 @@ struct TrackableStateMachine: Sendable {
     @Boxed var position = LastPosition()
     /// The named values of the trackable that the log stores beside its records.
     @Boxed var stored: StoredValues
+    /// The decision to publish the destination as a journey.
+    var destination = DestinationPublishing()
     /// The events of the trackable that were not published yet.
     var unsent = UnsentEvents()
     /// The origin of the trackable's records: this device, or another system.
@@ -109,6 +111,7 @@ struct TrackableStateMachine: Sendable {
     private mutating func withdrawn() {
         self.status.connectionLost()
         self.resolution.connectionLost()
+        self.destination.connectionLost()
         self.live.connectionLost()
         // A remote source never republishes a position that was cleared while it was disconnected.
         if self.feed.isRemote { self.live.lane.forgetTaken() }
@@ -234,6 +237,7 @@ struct TrackableStateMachine: Sendable {
     mutating func advance(_ context: TrackableContext) -> [Output] {
         var outputs = self.publishNext(context)
         if context.sendsByItself { outputs += self.publishTrip(context) }
+        outputs += self.publishDestination(context)
         return outputs + self.openRecords(context) + self.holdRecords(context)
     }
 
@@ -323,6 +327,7 @@ struct TrackableStateMachine: Sendable {
         case .resolution:
             self.resolution.answered()
             return self.grantAnswered(.resolution, refusal, context) + self.publishResolution(context)
+        case .journey: return self.journeyAnswered(refusal, context)
         case .departure, .other: return []
         }
     }

@@ -9,7 +9,7 @@ import Testing
     /// The way from a place `north` metres up the road.
     private func way(_ north: Double?, speed: Double? = nil) -> Approach {
         Approach(
-            destination: self.destination, from: north.map { Location.fix(north: $0, at: 0).coordinate }, speed: speed)
+            destination: self.destination, from: north.map { Location.fix(north: $0, at: 0) }, speed: speed)
     }
 
     @Test func theWayIsInWholeMetresAndSeconds() {
@@ -18,6 +18,23 @@ import Testing
         #expect(way.timeToArrival == .seconds(667))
         #expect(self.way(4_000).timeToArrival == nil)
         #expect(self.way(nil, speed: 9) == Approach(destination: self.destination))
+    }
+
+    @Test func anEstimateAlongRoadsReplacesTheStraightLine() {
+        let start = Location.fix(north: 4_000, at: 0)
+        let arrival = ArrivalEstimate.Arrival(
+            calculated: start.time.advanced(by: .seconds(-10)), eta: start.time.advanced(by: .seconds(590)),
+            distance: 9_000)
+        let way = Approach(destination: self.destination, from: start, speed: 9, arrival: arrival)
+        #expect(way.timeToArrival == .seconds(590))
+        #expect(way.distance == 8_850, "nine kilometres in ten minutes, ten seconds of which are over")
+        // A position after the estimated arrival.
+        let late = Location.fix(north: 9_000, at: 600)
+        let end = Approach(destination: self.destination, from: late, speed: 9, arrival: arrival)
+        #expect(end.timeToArrival == .zero && end.distance == 0)
+        // A position long before the estimate.
+        let early = Location.fix(north: 0, at: -3_600)
+        #expect(Approach(destination: self.destination, from: early, speed: nil, arrival: arrival).distance == 9_000)
     }
 
     @Test mutating func aChangeOfTheWayWaitsForFifteenSeconds() {

@@ -90,8 +90,7 @@ import Testing
             let fix = Location.fix(north: north, at: Double(second))
             _ = machine.moved(fix, now: .seconds(Double(second)), wallClock: nil)
             guard second > 10 else { continue }
-            let way = Approach(
-                destination: destination, from: fix.coordinate, speed: machine.arrivalMetersPerSecond)
+            let way = Approach(destination: destination, from: fix, speed: machine.arrivalMetersPerSecond)
             guard let time = way.timeToArrival?.inSeconds else {
                 Issue.record("no estimate at \(second) s")
                 return
