@@ -36,8 +36,7 @@ extension AssetSubscriber {
                 "Broker rejected the subscriber's presence or resolution request: publishers ignore the request or do not count the subscriber, but positions still arrive if this user may read them",
                 metadata: ["topic": "\(topic)", "reason": "\(error)"])
         case .location, .publishedLocation, .locationCleared, .positionsKept, .raw, .state, .presence, .resolution,
-            .trip,
-            .tripRecorded, .event, .silent, .badMessage, .connection:
+            .trip, .tripRecorded, .event, .journey, .estimate, .silent, .badMessage, .connection:
             break
         }
     }

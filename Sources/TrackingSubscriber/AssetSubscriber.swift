@@ -32,8 +32,8 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     struct Shared {
         var expected: [TrackableID: MonotonicTime] = [:]
         var failure: TrackingError?
-        /// The calls of `publish` and `send` that wait for the broker's answer to their tracking event or command, by
-        /// the number of the request.
+        /// The calls of `publish`, `send` and `setJourney` that wait for the broker's answer to their message, by the
+        /// number of the request.
         var publishing: [UInt64: AsyncStream<TrackingError?>.Continuation] = [:]
         var lastRequest: UInt64 = 0
         var hasBegun = false
@@ -111,6 +111,20 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     public func send(_ command: Command, to id: TrackableID) async throws(TrackingError) {
         _ = try CommandCodec.encode(command)
         try await self.waitForBroker("command") { .send(command, to: id, request: $0) }
+    }
+
+    /// Sets the journey of a trackable, or clears it (`nil`), where the broker's rules allow that. Returns once the
+    /// broker has acknowledged the retained message.
+    ///
+    /// A broker with MQTT 3.1.1 acknowledges also a message that it rejects. With
+    /// ``SubscriberConfiguration/wantsJourneys``, an accepted journey arrives as ``SubscriberEvent/journey(_:_:)``.
+    ///
+    /// - Throws:
+    ///   - `invalidPayload` or `payloadTooLarge` if the journey cannot be encoded.
+    ///   - `connectionLost`, `notAuthorized` and `stopped`, as ``publish(_:of:)`` does.
+    public func setJourney(_ journey: Journey?, of id: TrackableID) async throws(TrackingError) {
+        if let journey { _ = try MessageCodec.encode(journey) }
+        try await self.waitForBroker("journey") { .setJourney(journey, of: id, request: $0) }
     }
 
     /// Makes the subscriber's state machine publish a message, and waits for the broker's answer.
@@ -280,7 +294,8 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
             waiting.yield(
                 TrackingError(
                     .stopped,
-                    "cannot publish the tracking event or command: the subscriber ended before the broker answered"))
+                    "cannot publish the tracking event, command or journey: the subscriber ended before the broker answered"
+                ))
         }
         if let failure = self.shared.withLock({ $0.failure }) { throw failure }
     }
@@ -365,8 +380,8 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
             self.bad.skipped(topic, error, now: self.clock.moment.now)
         case .refused, .enhancedRefused, .publishRefused:
             self.logRefusal(event)
-        case .publishedLocation, .locationCleared, .positionsKept, .raw, .trip, .tripRecorded, .event, .silent,
-            .connection:
+        case .publishedLocation, .locationCleared, .positionsKept, .raw, .trip, .tripRecorded, .event, .journey,
+            .estimate, .silent, .connection:
             break
         }
     }

@@ -47,7 +47,7 @@ struct RetainedCollection: Sendable {
     private var arrivedInSlice = 0
     /// `true` once a slice (the group of subscriptions that is sent together) brought more retained messages on this
     /// connection than fit into a broker's queue. The broker may then have dropped some.
-    private var isOverfull = false
+    private(set) var isOverfull = false
     /// `true` once every presence and resolution in force that did not arrive on this connection was marked as missing,
     /// so that the broker is asked for it again.
     private var areStatesMissed = false

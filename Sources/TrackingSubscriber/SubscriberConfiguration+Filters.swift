@@ -7,19 +7,21 @@ extension SubscriberConfiguration {
         let enhanced: [Topic] = kind == .enhanced ? [.enhanced(id)] : []
         let raw: [Topic] = self.wantsRaw ? [.raw(id)] : []
         let recorded: [Topic] = self.wantsRecorded ? [.history(id)] : []
-        let topics = [.resolution(id), .location(id)] + enhanced + raw + [.trip(id), .event(id)] + recorded
+        let journeys: [Topic] = self.wantsJourneys ? [.journey(id), .estimate(id)] : []
+        let topics = [.resolution(id), .location(id)] + enhanced + raw + [.trip(id), .event(id)] + recorded + journeys
         return [.publishers(id)] + topics.map(TopicFilter.topic)
     }
 
     /// The topic filters to which a subscriber subscribes when it watches all trackables: first the positions, then the
     /// topics without retained messages, then the presences, the resolutions in force and the trips. The enhanced
-    /// positions come last, because no other message depends on them.
+    /// positions, the journeys and the estimates come last, because no other message depends on them.
     var filtersForAll: [TopicFilter] {
         let raw: [TopicFilter] = self.wantsRaw ? [.everyRaw] : []
         let recorded: [TopicFilter] = self.wantsRecorded ? [.everyHistory] : []
         let enhanced: [TopicFilter] = self.prefers == .enhanced ? [.everyEnhanced] : []
+        let journeys: [TopicFilter] = self.wantsJourneys ? [.everyJourney, .everyEstimate] : []
         return [.everyLocation] + raw + [.everyEvent] + recorded + [.everyPublisher, .everyResolution, .everyTrip]
-            + enhanced
+            + enhanced + journeys
     }
 }
 

@@ -23,6 +23,8 @@ public struct SubscriberConfiguration: MemberConfiguration, Hashable {
     /// The kind of positions to deliver where both exist: those that publishers publish, or enhanced ones on the road. A
     /// program can choose another kind for a single trackable (``AssetSubscriber/watch(_:requesting:preferring:)``).
     public var prefers = PositionKind.published
+    /// `true` to receive also the journeys of the watched trackables, and the estimated arrival times at their stops.
+    public var wantsJourneys = false
     /// `true` to receive also trips and events that were not published live and arrive only in batches of records for
     /// recorders. A publisher that was not connected sends such batches later. The subscriber receives all batches for
     /// that, and ignores the points in them.
@@ -199,6 +201,13 @@ public enum SubscriberEvent: Hashable, Sendable {
     case tripRecorded(TrackableID, Trip)
     /// A tracking event of the trackable, such as a low battery. Each event is delivered once.
     case event(TrackableID, TrackingEvent)
+    /// The journey of the trackable, the stops that it is going to visit: the retained one, or a new one that replaces
+    /// it. `nil` when the journey was cleared, also while this program was not connected. A journey can be delivered
+    /// again without a change, after a new connection (``SubscriberConfiguration/wantsJourneys``).
+    case journey(TrackableID, Journey?)
+    /// The estimated arrival times at the stops of the trackable's journey. `nil` when they were cleared. As
+    /// ``journey(_:_:)``, they can be delivered again after a new connection.
+    case estimate(TrackableID, Estimate?)
     /// No message about a trackable that the program watches by its id has arrived for
     /// ``SubscriberConfiguration/silentAfter``. Delivered once.
     ///

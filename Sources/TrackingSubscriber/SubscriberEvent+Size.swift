@@ -17,7 +17,9 @@ extension SubscriberEvent {
                 error.message.utf8.count
             case .trip(_, let trip?), .tripRecorded(_, let trip): trip.approximateBytes
             case .event(_, let event): event.approximateBytes
-            case .locationCleared, .state, .presence, .resolution, .trip, .silent, .connection: 0
+            case .journey(_, let journey?): journey.approximateBytes
+            case .estimate(_, let estimate?): estimate.approximateBytes
+            case .locationCleared, .state, .presence, .resolution, .trip, .journey, .estimate, .silent, .connection: 0
             }
         return MemoryLayout<SubscriberEvent>.stride + content
     }
@@ -47,6 +49,23 @@ extension TrackingEvent {
     fileprivate var approximateBytes: Int {
         JSONValue.object(self.detail).approximateBytes + self.id.utf8.count + self.kind.rawValue.utf8.count
             + (self.location?.approximateBytes ?? 0)
+    }
+}
+
+extension Journey {
+    /// The approximate number of bytes of the journey's stops on the heap.
+    fileprivate var approximateBytes: Int {
+        self.stops.reduce(0) {
+            $0 + MemoryLayout<Stop>.stride + $1.id.utf8.count + ($1.name?.utf8.count ?? 0)
+        }
+    }
+}
+
+extension Estimate {
+    /// The approximate number of bytes of the estimate's stops and way on the heap.
+    fileprivate var approximateBytes: Int {
+        self.stops.reduce(0) { $0 + MemoryLayout<Stop>.stride + $1.id.utf8.count }
+            + MemoryLayout<Coordinate>.stride * self.route.count
     }
 }
 

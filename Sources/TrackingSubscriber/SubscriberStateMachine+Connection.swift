@@ -23,6 +23,7 @@ extension SubscriberStateMachine {
             ? self.configuration.filtersForAll : self.assets.keys.flatMap { self.filters(of: $0) }
         let filters = named + self.member.watchedLiveness + [own]
         self.retained.connected(filters)
+        self.journeys.connected()
         return [.deliver(.connection(nil)), .send([self.member.subscribe([own], .ignored)])]
             // The count of drops comes first, so that drops of retained messages increase it.
             + self.readBrokerDrops() + self.subscribe(self.retained.nextPackets(now: moment.now))
@@ -195,12 +196,19 @@ extension SubscriberStateMachine {
         return .send([self.member.publish(.command(id), payload, .event(request))])
     }
 
+    mutating func setJourney(_ journey: Journey?, of id: TrackableID, _ request: UInt64) -> Action {
+        // Clearing is a retained message with an empty payload.
+        let encoded = journey.map { try? MessageCodec.encode($0) } ?? []
+        guard self.member.session.isAnnounced, let payload = encoded else { return Self.notPublished(request) }
+        return .send([self.member.publish(.journey(id), payload, .event(request))])
+    }
+
     static func notPublished(_ request: UInt64) -> Action {
         .published(
             request: request,
             TrackingError(
                 .connectionLost,
-                "cannot publish the tracking event or command: there is no connection to the broker. Try again when the subscriber is connected"
+                "cannot publish the tracking event, command or journey: there is no connection to the broker. Try again when the subscriber is connected"
             ))
     }
 

@@ -69,7 +69,14 @@ extension SubscriberStateMachine {
             let update = try LocationCodec.decode(payload)
             return self.deliver(
                 self.assets[id]?.enhanced(update, isRetained: message.isRetained, now: moment.now), of: id)
-        case .journey, .estimate, .liveness, .publisher, .subscriber, .request, .ack, .command, .answer:
+        case .journey(let id):
+            let journey = try payload.map { (bytes) throws(TrackingError) in try MessageCodec.decodeJourney(bytes) }
+            let actions = journey == nil ? [] : self.appeared(id, at: moment)
+            return actions + self.planned(.journey(id), .journey(id, journey), isCleared: journey == nil)
+        case .estimate(let id):
+            let estimate = try payload.map { (bytes) throws(TrackingError) in try MessageCodec.decodeEstimate(bytes) }
+            return self.planned(.estimate(id), .estimate(id, estimate), isCleared: estimate == nil)
+        case .liveness, .publisher, .subscriber, .request, .ack, .command, .answer:
             return []
         }
     }
@@ -161,6 +168,30 @@ extension SubscriberStateMachine {
 
     private mutating func resolutionMayHaveChanged(_ id: TrackableID) -> [Action] {
         self.assets[id]?.resolutionEvent().map { [.deliver($0)] } ?? []
+    }
+
+    // MARK: - Journeys
+
+    /// Handles a message on the topic of a journey or an estimate, and delivers it if the program wants journeys and the
+    /// trackable is watched.
+    private mutating func planned(_ topic: Topic, _ event: SubscriberEvent, isCleared: Bool) -> [Action] {
+        guard self.configuration.wantsJourneys, let id = topic.trackable, self.assets[id] != nil else { return [] }
+        self.journeys.received(topic, isCleared: isCleared)
+        return [.deliver(event)]
+    }
+
+    /// Delivers the journeys and estimates that were cleared while the subscriber was not connected, once all retained
+    /// messages of this connection were received.
+    mutating func deliverClearedJourneys() -> [Action] {
+        // A broker whose queue was too small may have dropped some of the retained messages.
+        guard !self.retained.isOverfull else { return [] }
+        return self.journeys.takeCleared().compactMap { topic in
+            switch topic {
+            case .journey(let id): .deliver(.journey(id, nil))
+            case .estimate(let id): .deliver(.estimate(id, nil))
+            default: nil
+            }
+        }
     }
 
     // MARK: - Trips and events

@@ -25,6 +25,9 @@ package struct SubscriberStateMachine: Sendable {
         /// The program sends a command to the publisher of a trackable. The action `published` with the same request
         /// number answers it.
         case send(Command, to: TrackableID, request: UInt64)
+        /// The program sets the journey of a trackable, or clears it (`nil`). The action `published` with the same
+        /// request number answers it.
+        case setJourney(Journey?, of: TrackableID, request: UInt64)
         /// The program stops the subscriber.
         case stop
         /// The time in ``SubscriberStateMachine/nextDeadline`` has come.
@@ -37,7 +40,7 @@ package struct SubscriberStateMachine: Sendable {
         case send([TransportCommand])
         /// Deliver this event to the program.
         case deliver(SubscriberEvent)
-        /// Report the outcome of a tracking event or a command to the program: `nil` if the broker accepted it,
+        /// Report the outcome of a tracking event, a command or a journey to the program: `nil` if the broker accepted it,
         /// otherwise the error. The number identifies the program's request to publish it.
         case published(request: UInt64, TrackingError?)
     }
@@ -57,7 +60,7 @@ package struct SubscriberStateMachine: Sendable {
         case preferring([TopicFilter])
         /// A message of this subscriber on this topic: its presence on a trackable, or its resolution request.
         case announcement(Topic)
-        /// The request publishes a tracking event or a command of the program. The value is the program's number for
+        /// The request publishes a tracking event, a command or a journey of the program. The value is the program's number for
         /// it.
         case event(UInt64)
         /// A subscribe packet that asks the broker again for missing retained messages.
@@ -97,6 +100,8 @@ package struct SubscriberStateMachine: Sendable {
     /// The collection of the messages that the broker retains: which trackables' positions arrived on the present
     /// connection, and which messages are missing.
     var retained: RetainedCollection
+    /// The journeys and estimates that the broker retains, as far as they were delivered.
+    var journeys = RetainedJourneys()
     /// The number of messages that the broker dropped for any client since this program connected, by the broker's own
     /// count; always zero without ``SubscriberConfiguration/readsBrokerDrops``.
     package internal(set) var brokerDrops = BrokerDrops()
@@ -155,6 +160,7 @@ package struct SubscriberStateMachine: Sendable {
         case .publish(let event, let id, let request): actions.append(self.publish(event, of: id, request))
         case .expect(let ids): self.retained.expect(ids, self.assets, now: moment.now)
         case .send(let command, let id, let request): actions.append(self.send(command, to: id, request))
+        case .setJourney(let journey, let id, let request): actions.append(self.setJourney(journey, of: id, request))
         case .stop: actions += self.stop()
         case .timer: break
         }
@@ -165,7 +171,8 @@ package struct SubscriberStateMachine: Sendable {
     /// more.
     private mutating func happenedAfterGoodbye(_ event: Event) -> [Action] {
         switch event {
-        case .publish(_, _, let request), .send(_, _, let request): [Self.notPublished(request)]
+        case .publish(_, _, let request), .send(_, _, let request), .setJourney(_, _, let request):
+            [Self.notPublished(request)]
         case .transport(.disconnected(let disconnection)): self.disconnected(disconnection)
         case .transport, .watch, .unwatch, .request, .expect, .stop, .timer: []
         }
@@ -201,6 +208,7 @@ package struct SubscriberStateMachine: Sendable {
         for filter in filters { self.refusals.remove(filter) }
         self.enhancedRefusals.subtract(filters)
         self.retained.forget(id, filters)
+        self.journeys.forget(id)
         var actions = self.handle(self.member.forget(id), at: moment)
         if self.member.session.isConnected, !self.configuration.watchesAll {
             actions.append(.send([self.member.unsubscribe(filters)]))
@@ -256,7 +264,7 @@ package struct SubscriberStateMachine: Sendable {
                 self.assets[id]?.positionIsMissing()
             }
         }
-        return [.deliver(.positionsKept(located))]
+        return [.deliver(.positionsKept(located))] + self.deliverClearedJourneys()
     }
 
     // MARK: - States

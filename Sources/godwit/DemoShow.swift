@@ -176,8 +176,8 @@ final class DemoShow: Service {
             self.seen.withLock { $0.inForce = inForce }
             try self.say("  → resolution \(WatchPrinter.describe(inForce))")
         case .location, .publishedLocation, .locationCleared, .raw, .state, .presence, .resolution, .trip,
-            .tripRecorded, .event, .silent, .refused, .enhancedRefused, .positionsKept, .publishRefused, .badMessage,
-            .connection:
+            .tripRecorded, .event, .journey, .estimate, .silent, .refused, .enhancedRefused, .positionsKept,
+            .publishRefused, .badMessage, .connection:
             break
         }
     }

@@ -74,7 +74,7 @@ struct LiveTable {
         case .connection(let lost?):
             self.connection = lost.reason.map { "not connected: \($0)" } ?? "closed"
             self.refusals = [:]
-        case .publishedLocation, .raw, .tripRecorded, .positionsKept, .enhancedRefused: break
+        case .publishedLocation, .raw, .tripRecorded, .journey, .estimate, .positionsKept, .enhancedRefused: break
         }
     }
 

@@ -88,9 +88,8 @@ struct WatchPrinter {
         case .event(let id, let event):
             let place = event.location.map { " at \(Self.place($0))" } ?? ""
             return "\(head(id)) event \(Self.describe(event))\(place)"
-        case .publishedLocation, .tripRecorded, .positionsKept, .silent, .refused, .enhancedRefused, .publishRefused,
-            .badMessage,
-            .connection:
+        case .publishedLocation, .tripRecorded, .journey, .estimate, .positionsKept, .silent, .refused,
+            .enhancedRefused, .publishRefused, .badMessage, .connection:
             return nil
         }
     }
@@ -183,9 +182,8 @@ struct WatchPrinter {
             return Self.object("trip", id, receivedAt, message: trip.map { MessageCodec.encode($0) })
         case .event(let id, let event):
             return Self.object("event", id, receivedAt, message: MessageCodec.encode(event))
-        case .publishedLocation, .tripRecorded, .positionsKept, .silent, .refused, .enhancedRefused, .publishRefused,
-            .badMessage,
-            .connection:
+        case .publishedLocation, .tripRecorded, .journey, .estimate, .positionsKept, .silent, .refused,
+            .enhancedRefused, .publishRefused, .badMessage, .connection:
             return nil
         }
     }

@@ -193,6 +193,10 @@ struct SubscriberConversation {
             return ["\(id) trip \(trip.map { "\($0.id) \($0.state.rawValue) #\($0.seq)" } ?? "cleared")"]
         case .deliver(.tripRecorded(let id, let trip)): return ["\(id) recorded trip \(trip.id) #\(trip.seq)"]
         case .deliver(.event(let id, let event)): return ["\(id) event \(event.kind.rawValue) #\(event.seq)"]
+        case .deliver(.journey(let id, let journey)):
+            return ["\(id) journey \(journey.map { $0.stops.map(\.id).joined(separator: ",") } ?? "cleared")"]
+        case .deliver(.estimate(let id, let estimate)):
+            return ["\(id) estimate \(estimate.map { "of \($0.time.seconds)" } ?? "cleared")"]
         case .deliver(.silent(let id)): return ["\(id) unheard"]
         case .deliver(.refused(let id, let error)): return ["refused \(id?.rawValue ?? "everything") (\(error.code))"]
         case .deliver(.enhancedRefused(let id, let error)):

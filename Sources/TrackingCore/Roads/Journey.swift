@@ -23,6 +23,15 @@ public struct Journey: Hashable, Sendable {
         /// The maximum size of a stop's name, in bytes of UTF-8.
         public static let maximumNameBytes = 128
 
+        /// Checks the id of a stop that a person typed.
+        ///
+        /// - Throws: ``TrackingError/Code/invalidName`` for an id that no journey can have.
+        public static func checkID(_ id: String) throws(TrackingError) {
+            guard id.isTripID else {
+                throw TrackingError(.invalidName, "the id of a stop must be \(WireLimits.tripIDRule)")
+            }
+        }
+
         /// Makes a stop at a place.
         public init(
             id: String, name: String? = nil, location: Coordinate, radius: Meters = Self.defaultRadius,

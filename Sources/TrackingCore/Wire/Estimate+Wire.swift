@@ -4,6 +4,14 @@ extension MessageCodec {
     ///
     /// - Throws: ``TrackingError/Code/payloadTooLarge`` above ``Estimate/maximumBytes``.
     public static func encode(_ estimate: Estimate) throws(TrackingError) -> [UInt8] {
+        let bytes = self.json(of: estimate)
+        try self.checkSize(bytes.count, Estimate.maximumBytes, "an estimate")
+        return bytes
+    }
+
+    /// Returns a received estimate as JSON, with the members of the protocol. Its size differs from that of the message
+    /// that the estimate was decoded from, and is not limited here.
+    package static func json(of estimate: Estimate) -> [UInt8] {
         var writer = JSONWriter(capacity: 1024)
         writer.raw("{")
         writer.member("time", estimate.time.seconds, .time)
@@ -17,7 +25,6 @@ extension MessageCodec {
         writer.raw("]")
         if !estimate.route.isEmpty { writer.member("route", Polyline.encode(estimate.route)) }
         writer.raw("}")
-        try self.checkSize(writer.count, Estimate.maximumBytes, "an estimate")
         return writer.bytes
     }
 

@@ -4,6 +4,20 @@ extension MessageCodec {
     /// - Throws: ``TrackingError/Code/invalidPayload`` for a journey that readers would reject, such as one with two
     ///   stops of the same id; ``TrackingError/Code/payloadTooLarge`` above ``WireLimits/maximumDocumentBytes``.
     public static func encode(_ journey: Journey) throws(TrackingError) -> [UInt8] {
+        let bytes = self.json(of: journey)
+        // A journey is written rarely. Reading it once shows every broken rule, with the message that a reader has.
+        guard try self.decodeJourney(bytes) == journey else {
+            throw TrackingError(
+                .invalidPayload,
+                "cannot encode the journey: a radius must be \(NumberRule.radius.words), and a time must be \(NumberRule.time.words)"
+            )
+        }
+        return bytes
+    }
+
+    /// Returns a received journey as JSON, with the members of the protocol. It can be longer than the message that the
+    /// journey was decoded from, and than the limit of a message, because the radius is never left out.
+    package static func json(of journey: Journey) -> [UInt8] {
         var writer = JSONWriter(capacity: 1024)
         writer.raw(#"{"stops":["#)
         for stop in journey.stops {
@@ -13,15 +27,7 @@ extension MessageCodec {
         writer.raw("]")
         writer.member("profile", journey.profile?.rawValue)
         writer.raw("}")
-        let bytes = writer.bytes
-        // A journey is written rarely. Reading it once shows every broken rule, with the message that a reader has.
-        guard try self.decodeJourney(bytes) == journey else {
-            throw TrackingError(
-                .invalidPayload,
-                "cannot encode the journey: a radius must be \(NumberRule.radius.words), and a time must be \(NumberRule.time.words)"
-            )
-        }
-        return bytes
+        return writer.bytes
     }
 
     /// Decodes a journey of at most ``WireLimits/maximumDocumentBytes`` and ``Journey/maximumStops`` stops.
