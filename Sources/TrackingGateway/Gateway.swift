@@ -28,6 +28,7 @@ public struct Gateway: Service {
     private var services: [any Service] = []
     private var hub: LiveHub?
     private var commands: CommandDesk?
+    private var journeys: JourneyDesk?
     private let tiles: MapTiles?
 
     /// Creates a gateway that serves the history but no live positions. Opens the gateway's database, or creates it.
@@ -77,8 +78,8 @@ public struct Gateway: Service {
     ///
     /// - Parameters:
     ///   - configuration: The settings of the gateway.
-    ///   - subscriber: A subscriber that watches all trackables, and is present only while it requests a resolution
-    ///     (``SubscriberConfiguration/isPresentOnlyWhileAsking``).
+    ///   - subscriber: A subscriber that watches all trackables, receives journeys, and is present only while it
+    ///     requests a resolution (``SubscriberConfiguration/isPresentOnlyWhileAsking``).
     ///   - history: The recorded history, which the gateway does not close; `nil` for none.
     ///   - metrics: The metrics that the path `/metrics` shows.
     ///   - logger: The logger of the gateway.
@@ -104,6 +105,11 @@ public struct Gateway: Service {
         if configuration.allowsCommands {
             self.commands = CommandDesk(events: { subscriber.events }) { (command, id) throws(TrackingError) in
                 try await subscriber.send(command, to: id)
+            }
+            self.journeys = JourneyDesk { (journey, id) throws(TrackingError) in
+                try await subscriber.setJourney(journey, of: id)
+            } arrives: {
+                await hub.hasJourney($0, of: $1, until: $2)
             }
         }
         let gate = OutboxGate()
@@ -221,7 +227,7 @@ public struct Gateway: Service {
         ).add(to: router)
         AdminRoutes(
             database: self.database, history: self.history, live: self.live ?? .none,
-            configuration: self.configuration.access, commands: self.commands
+            configuration: self.configuration.access, commands: self.commands, journeys: self.journeys
         ).add(to: router)
         if let hub = self.hub { LiveRoutes(hub: hub, history: self.history).add(to: router) }
         if let intake = self.configuration.intake {

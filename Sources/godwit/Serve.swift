@@ -177,6 +177,7 @@ struct Serve: AsyncParsableCommand {
         configuration.prefers = .enhanced
         configuration.isPresentOnlyWhileAsking = true
         configuration.wantsRecorded = true
+        configuration.wantsJourneys = true
         configuration.readsBrokerDrops = true
         return AssetSubscriber(
             configuration: configuration,

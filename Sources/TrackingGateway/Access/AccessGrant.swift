@@ -23,6 +23,8 @@ package struct AccessGrant: Hashable, Sendable {
     /// The names of groups. A caller with this grant may also read every trackable that is a member of one of these
     /// groups at the time of the request.
     package var readGroups: Set<String> = []
+    /// The id of the stop of the journey whose arrival a share link shows; `nil` for the last stop, and for a token.
+    package var stop: String?
     /// `true` for the token of an administrator, who may change names, fences, rules and share links, and send commands
     /// to devices.
     package var isAdmin: Bool
@@ -73,6 +75,7 @@ package struct AccessGrant: Hashable, Sendable {
         var caller = Caller(
             name: self.name, publishes: self.publishes, reads: self.reads, isAdmin: self.isAdmin, grant: self.number)
         caller.limits = self.limits
+        caller.stop = self.stop
         if self.kind == .share, let ends = self.ends { caller.span = self.begins..<ends }
         return caller
     }

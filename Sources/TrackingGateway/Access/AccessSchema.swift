@@ -20,5 +20,6 @@ enum AccessSchema {
                 "CREATE INDEX session_token ON session (token)",
             ]),
         GatewayDatabase.Migration("access-2", ["ALTER TABLE token ADD COLUMN readGroups TEXT"]),
+        GatewayDatabase.Migration("access-3", ["ALTER TABLE token ADD COLUMN stop TEXT"]),
     ]
 }

@@ -167,23 +167,25 @@ package struct AccessStore: Sendable {
     ///   - trackable: The trackable to show.
     ///   - now: The beginning of the link's validity.
     ///   - time: The duration of the link's validity.
+    ///   - stop: The id of the stop of the journey whose arrival the link shows; `nil` for the last stop.
     /// - Returns: The secret of the link, which the gateway does not store.
     /// - Throws: `storeFailed` or, for a damaged database, `storeUnusable`.
     package func share(
-        _ trackable: TrackableID, from now: UnixTime, for time: Duration
+        _ trackable: TrackableID, from now: UnixTime, for time: Duration, stop: String? = nil
     ) async throws(TrackingError) -> AccessSecret {
-        try await self.makeShare(of: trackable, from: now, for: time).secret
+        try await self.makeShare(of: trackable, from: now, for: time, stop: stop).secret
     }
 
-    /// Creates a share link, as ``share(_:from:for:)`` does, and returns its grant too.
+    /// Creates a share link, as ``share(_:from:for:stop:)`` does, and returns its grant too.
     ///
     /// - Throws: `storeFailed` or, for a damaged database, `storeUnusable`.
     package func makeShare(
-        of trackable: TrackableID, from now: UnixTime, for time: Duration
+        of trackable: TrackableID, from now: UnixTime, for time: Duration, stop: String? = nil
     ) async throws(TrackingError) -> (secret: AccessSecret, grant: AccessGrant) {
-        let grant = AccessGrant(
+        var grant = AccessGrant(
             number: 0, kind: .share, name: "share of \(trackable.rawValue)", publishes: .only([]),
             reads: .only([trackable]), isAdmin: false, begins: now, ends: now.advanced(by: time))
+        grant.stop = stop
         return try await self.make(grant, .share)
     }
 
@@ -198,12 +200,12 @@ package struct AccessStore: Sendable {
             try db.execute(
                 sql: """
                     INSERT INTO token (lookup, hash, kind, name, publishes, reads, admin, begins, ends, rate, body, \
-                    readGroups) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    readGroups, stop) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                     """,
                 arguments: [
                     hash.lookup, Data(hash.bytes), grant.kind.rawValue, grant.name, grant.publishes.json,
                     grant.reads.json, grant.isAdmin, grant.begins.seconds, grant.ends?.seconds,
-                    grant.limits.requestsPerSecond, grant.limits.bodyBytes, grant.groupsJSON,
+                    grant.limits.requestsPerSecond, grant.limits.bodyBytes, grant.groupsJSON, grant.stop,
                 ])
             var stored = grant
             stored.number = db.lastInsertedRowID
@@ -281,7 +283,7 @@ package struct AccessStore: Sendable {
     private static let columns =
         """
         t.number, t.kind, t.name, t.publishes, t.reads, t.admin, t.begins, t.ends, t.revoked, t.rate, t.body, \
-        t.readGroups
+        t.readGroups, t.stop
         """
 
     private static func grants(
@@ -351,6 +353,7 @@ extension AccessGrant {
             begins: UnixTime(row["begins"]), ends: (row["ends"] as Double?).map { UnixTime($0) },
             revoked: (row["revoked"] as Double?).map { UnixTime($0) })
         self.readGroups = Self.groups(json: row["readGroups"])
+        self.stop = row["stop"]
     }
 
     /// The text that names the grant in an entry of the audit: the name of a token, or the number and the trackable of

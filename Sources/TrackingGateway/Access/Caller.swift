@@ -40,6 +40,8 @@ package struct Caller: Hashable, Sendable {
     package var limits = TokenLimits()
     /// The time span whose data a share link shows; `nil` for a token, which has no such limit.
     package var span: Range<UnixTime>?
+    /// The id of the stop of the journey whose arrival a share link shows; `nil` for the last stop, and for a token.
+    package var stop: String?
     /// The number of the caller's grant, by which ``AccessStore/stillHolds(_:now:)`` checks its validity; `nil` for a
     /// caller without a stored grant.
     package var grant: Int64?

@@ -46,6 +46,19 @@ enum LiveFrame {
         return buffer
     }
 
+    /// Returns the server-sent event of a journey or an estimate. Its message is the value of the member that has the
+    /// name of the kind, because it is `null` when it was cleared.
+    ///
+    /// - Parameters:
+    ///   - payload: The message; `nil` if it was cleared.
+    ///   - event: The id of the server-sent event in the stream; `nil` for none.
+    static func journey(
+        _ kind: LiveUpdate.Kind, of id: TrackableID, _ payload: [UInt8]?, as event: LiveEventID?
+    ) -> ByteBuffer {
+        let message = Array("{\"\(kind.rawValue)\":".utf8) + (payload ?? Array("null".utf8)) + Array("}".utf8)
+        return Self.event(kind, of: id, message, as: event)
+    }
+
     private static func isLineEnd(_ byte: UInt8) -> Bool { byte == 0x0A || byte == 0x0D }
 
     /// Returns a server-sent event about the live stream itself, such as `reset`.

@@ -48,6 +48,8 @@ package final class LiveHub: Service {
     /// The signal that wakes the tasks in ``waitForStreams(until:for:)``, so that they evaluate their conditions again.
     /// It is sent after a live stream was opened, after the streams of a caller were ended, and by ``notifyWaiting()``.
     private let streamChanges = WakeSignal()
+    /// The signal that wakes the tasks in ``hasJourney(_:of:until:)`` when a journey has arrived.
+    private let journeyChanges = WakeSignal()
     private let clock = DeviceClock()
 
     /// Creates a hub for live streams that has received no update yet.
@@ -91,24 +93,6 @@ package final class LiveHub: Service {
         self.request = request
         self.history = KeptHistory(history, logger: logger)
         self.logger = logger
-    }
-
-    /// Creates the hub that delivers the updates of a subscriber to live streams. The caller, not the hub, runs the
-    /// subscriber.
-    package convenience init<Transport: MessageTransport>(
-        _ subscriber: AssetSubscriber<Transport>, history: (any HistoryStore)? = nil,
-        overfull: @escaping @Sendable () -> Void = {},
-        dropped: @escaping @Sendable (Int) -> Void = { _ in },
-        cleared: @escaping @Sendable (TrackableID, Location?) -> Void = { _, _ in },
-        clockAhead: @escaping @Sendable () -> Void = {}
-    ) {
-        let clock = DeviceClock()
-        self.init(
-            events: subscriber.everyEvent, history: history, isSettled: { subscriber.isSettled },
-            settling: { await subscriber.settled(until: $0) }, overfull: overfull, dropped: dropped, cleared: cleared,
-            clockAhead: clockAhead, expect: { subscriber.expect($0) },
-            timeSinceDrop: { subscriber.brokerDrops.lastIncrease.map { $0.duration(to: clock.moment.now) } }
-        ) { subscriber.request($1, for: $0) }
     }
 
     /// Delivers the subscriber's updates to the live streams until the subscriber ends, a graceful shutdown begins, or
@@ -216,6 +200,7 @@ package final class LiveHub: Service {
             known: { id in self.shared.withLock { $0.state.known(id) } },
             positions: { self.shared.withLock { $0.state.positions } },
             enhancements: { self.shared.withLock { $0.state.enhancements } },
+            journeys: { self.shared.withLock { $0.state.journeys.journeys } },
             present: { self.shared.withLock { $0.state.present } },
             isConnected: { self.shared.withLock { $0.state.isConnected } }, timeSinceDrop: self.timeSinceDrop)
     }
@@ -291,6 +276,16 @@ package final class LiveHub: Service {
     private func happened(_ event: SubscriberEvent) {
         if case .badMessage(_, let error) = event, error.code == .overloaded { self.overfull() }
         self.shared.withLock { self.deliver(event, to: &$0) }
+        if case .journey = event { self.journeyChanges.notify() }
+    }
+
+    /// Waits until the hub has received a journey of a trackable, or that it was cleared (`nil`).
+    ///
+    /// - Returns: `true` if the trackable has this journey; `false` after the deadline.
+    func hasJourney(_ journey: Journey?, of id: TrackableID, until deadline: MonotonicTime) async -> Bool {
+        await self.journeyChanges.wait(until: deadline) {
+            self.shared.withLock { $0.state.journeys[id].journey == journey }
+        }
     }
 
     private func deliver(_ event: SubscriberEvent, to shared: inout Shared) {
@@ -298,8 +293,16 @@ package final class LiveHub: Service {
         if case .location(let id, let received) = event, !received.isLate {
             self.judge(received.update.location, of: id, in: &shared)
         }
+        let dropped = shared.state.droppedJourneys
+        defer { if dropped == 0, shared.state.droppedJourneys > 0 { self.warnOfDroppedJourneys() } }
         guard let update = shared.state.happened(event, at: self.clock.moment.wall) else { return }
         self.deliver(update, to: &shared)
+    }
+
+    private func warnOfDroppedJourneys() {
+        self.logger.warning(
+            "Journeys and estimates at the broker are too large together: the gateway does not show some of them",
+            metadata: ["limit": "\(KnownJourneys.maximumBytes) bytes"])
     }
 
     /// Checks the time of a device's newest point, which arrived over HTTP. A time too far in the future means that the

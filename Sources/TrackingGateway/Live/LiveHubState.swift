@@ -39,6 +39,10 @@ package struct LiveHubState: Sendable {
     private var published: Set<TrackableID> = []
     private var ring: UpdateRing
     private let maximumTrackables: Int
+    /// The journeys and estimates of the trackables.
+    var journeys = KnownJourneys()
+    /// The number of journeys and estimates that were dropped because all of them together are too large.
+    var droppedJourneys = 0
     /// For each trackable whose device has a clock that is ahead: the number of seconds ahead that live streams were
     /// last informed about.
     var leads: [TrackableID: Int] = [:]
@@ -76,11 +80,12 @@ package struct LiveHubState: Sendable {
     package func known(_ id: TrackableID) -> LiveState.Known? {
         guard let latest = self.latest[id] else { return nil }
         var members: [String: [UInt8]] = [:]
-        for (kind, update) in latest where kind != .position && !update.isCleared {
+        for (kind, update) in latest where kind != .position && !kind.isOfJourney && !update.isCleared {
             members[kind.rawValue] = update.payload
         }
         return LiveState.Known(
-            position: latest[.position]?.location, enhancement: latest[.position]?.enhancement, members: members)
+            position: latest[.position]?.location, enhancement: latest[.position]?.enhancement, members: members,
+            progress: self.journeys[id])
     }
 
     /// The last known position of each trackable that has one.
@@ -122,6 +127,8 @@ package struct LiveHubState: Sendable {
         case .event(let id, let event):
             let isLate = event.isLate(at: wall)
             return self.delivered(.event, of: id, MessageCodec.encode(event), isLate: isLate, at: wall)
+        case .journey(let id, let journey): return self.planned(journey, of: id, at: wall)
+        case .estimate(let id, let estimate): return self.estimated(estimate, of: id, at: wall)
         case .connection(let lost):
             // The earlier positions are kept if the connection was lost again before the positions were compared.
             if self.isConnected, lost != nil { self.lost.merge(self.positions) { earlier, _ in earlier } }
@@ -171,7 +178,7 @@ package struct LiveHubState: Sendable {
                 since: last.time, isAnew: false, cleared: self.cleared(after: last.number, for: selection),
                 self.snapshot(selection))
         }
-        return .resumed(missed.flatMap { self.delivered($0, to: selection) })
+        return .resumed(self.shared(missed.flatMap { self.delivered($0, to: selection) }, with: selection))
     }
 
     /// Returns the updates to deliver to a stream because of a new update: normally the update itself, or none if the
@@ -185,15 +192,15 @@ package struct LiveHubState: Sendable {
         let known = (self.latest[update.trackable] ?? [:]).values.filter {
             $0.kind != .position && $0.id.number < update.id.number && selection.mayDeliver($0)
         }
-        return known.sorted { $0.id.number < $1.id.number }.map(\.withoutID) + [update]
+        return self.shared(known.sorted { $0.id.number < $1.id.number }.map(\.withoutID), with: selection) + [update]
     }
 
     /// Returns the current state of the trackables that a stream shows, in the order of the event numbers. An
     /// interrupted stream can resume from any of these events.
     private func snapshot(_ selection: LiveSelection) -> [LiveUpdate] {
         let ids = selection.named.map { $0.filter { self.latest[$0] != nil } } ?? self.trackables
-        return ids.flatMap { id in (self.latest[id] ?? [:]).values.filter { self.isRetained($0, selection) } }
-            .sorted { $0.id.number < $1.id.number }
+        let updates = ids.flatMap { id in (self.latest[id] ?? [:]).values.filter { self.isRetained($0, selection) } }
+        return self.shared(updates.sorted { $0.id.number < $1.id.number }, with: selection)
     }
 
     /// Returns those updates with numbers above `number` that clear the position of a trackable in the stream. The
@@ -269,7 +276,28 @@ package struct LiveHubState: Sendable {
         return self.keep(
             LiveUpdate(
                 id: event, trackable: id, kind: kind, place: self.places[id], placeBefore: self.places[id],
-                location: nil, isLate: isLate, frame: frame))
+                location: nil, isLate: isLate, frame: frame, progress: kind == .resolution ? self.journeys[id] : nil))
+    }
+
+    /// Returns the update of a journey or an estimate, and makes it the current state.
+    ///
+    /// - Parameters:
+    ///   - progress: The trackable's journey and estimate after the update.
+    ///   - payload: The updated one of them as JSON; `nil` if it was cleared.
+    mutating func journeyUpdate(
+        _ kind: LiveUpdate.Kind, of id: TrackableID, _ progress: JourneyProgress, _ payload: [UInt8]?, at wall: UnixTime
+    ) -> LiveUpdate {
+        let event = self.next(at: wall)
+        return self.keep(
+            LiveUpdate(
+                id: event, trackable: id, kind: kind, place: self.places[id], placeBefore: self.places[id],
+                location: nil, isLate: false, frame: LiveFrame.journey(kind, of: id, payload, as: event),
+                progress: progress))
+    }
+
+    /// Removes the updates of one kind about a trackable from those that interrupted streams can still receive.
+    mutating func removeUpdates(_ kind: LiveUpdate.Kind, of id: TrackableID) {
+        self.ring.remove { $0.trackable == id && $0.kind == kind }
     }
 
     /// Returns the update that informs live streams about a device's clock.
@@ -308,6 +336,7 @@ package struct LiveHubState: Sendable {
             self.leads[id] = nil
             self.reported.remove(id)
             self.published.remove(id)
+            self.journeys.forget(id)
         }
     }
 }

@@ -39,7 +39,7 @@ package struct LiveRoutes: Sendable {
     private func live(_ request: Request, _ context: GatewayRequestContext) throws -> Response {
         let caller = try context.requireCaller()
         let query = try LiveQuery(request.uri.query.map { $0[...] } ?? "")
-        let selection = LiveSelection(query.wanted, reads: caller.reads, span: caller.span)
+        let selection = LiveSelection(query.wanted, reads: caller.reads, span: caller.span, stop: caller.stop)
         if case .these(let ids) = query.wanted, let id = ids.first(where: { !caller.reads.contains($0) }) {
             throw Problem(.forbidden, "This token may not read trackable '\(id)'.")
         }

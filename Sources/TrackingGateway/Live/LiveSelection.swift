@@ -21,14 +21,18 @@ package struct LiveSelection: Hashable, Sendable {
     /// The trackables that the caller of the live stream may read.
     package var reads: TrackableScope
     /// The time span that a share link shows; `nil` for a caller without this limit. Positions of another time are not
-    /// delivered. Neither are presence, trips and events, because they may contain other times.
+    /// delivered. Neither are presence, trips and events, because they may contain other times. Journeys and estimates
+    /// are reduced to one stop.
     package var span: Range<UnixTime>?
+    /// The id of the stop of the journey whose arrival a share link shows; `nil` for the last stop.
+    package var stop: String?
 
     /// Creates the selection of a live stream from the client's request and the caller's permission.
-    package init(_ wanted: Wanted, reads: TrackableScope, span: Range<UnixTime>? = nil) {
+    package init(_ wanted: Wanted, reads: TrackableScope, span: Range<UnixTime>? = nil, stop: String? = nil) {
         self.wanted = wanted
         self.reads = reads
         self.span = span
+        self.stop = stop
     }
 
     /// The trackables that a live stream shows, if they can be listed by id. `nil` for a stream of a geographic area,
@@ -79,14 +83,20 @@ package struct LiveSelection: Hashable, Sendable {
 
     /// Returns the bytes of an update for this stream.
     ///
-    /// For a share link, the bytes contain less. A position has only the values of ``shown(_:)``, its road, and the way
-    /// to it within the time span of the link, without the earlier points that the position's message otherwise contains. A resolution has only the resolution itself, the longest
-    /// time until the next position, the destination and the time to arrival.
+    /// For a share link, the bytes contain less, and an update of a journey is an event `estimate` about one stop. A position has only the values of ``shown(_:)``, its road, and the way
+    /// to it within the time span of the link, without the earlier points that the position's message otherwise contains.
+    /// A resolution has only the members of ``/TrackingCore/JSONValue/sharedResolution(_:stop:)``.
     func frame(of update: LiveUpdate) -> ByteBuffer {
         guard let span = self.span else { return update.frame }
+        let event = update.hasID ? update.id : nil
         if update.kind == .resolution {
-            let shared = (try? JSONValue(json: update.payload))?.sharedResolution.json
-            return LiveFrame.event(.resolution, of: update.trackable, shared, as: update.hasID ? update.id : nil)
+            let progress = update.progress ?? JourneyProgress()
+            let shared = (try? JSONValue(json: update.payload))?.sharedResolution(progress, stop: self.stop)
+            return LiveFrame.event(.resolution, of: update.trackable, shared?.json, as: event)
+        }
+        if update.kind.isOfJourney {
+            let shared = update.progress.flatMap { SharedEstimate($0, stop: self.stop, during: span) }
+            return LiveFrame.journey(.estimate, of: update.trackable, shared?.json, as: event)
         }
         guard let location = update.location else { return update.frame }
         let sent = try? LocationCodec.decode(update.payload)
@@ -106,7 +116,7 @@ package struct LiveSelection: Hashable, Sendable {
         guard let span = self.span else { return true }
         switch update.kind {
         case .position: return update.location.map { span.contains($0.time) } ?? true
-        case .state, .resolution, .clock: return true
+        case .state, .resolution, .clock, .journey, .estimate: return true
         case .presence, .trip, .event: return false
         }
     }

@@ -13,14 +13,18 @@ package struct LiveState: Sendable {
         /// `presence` (of the publisher), `resolution` (in force), `trip`, and `clock` (the device's clock is ahead).
         /// Each value is JSON text, as the live stream delivers it.
         package var members: [String: [UInt8]]
+        /// The journey of the trackable and the estimated arrival times at its stops.
+        package var progress: JourneyProgress
 
         /// Creates the current state of one trackable from its position and the other parts of the state.
         package init(
-            position: Location? = nil, enhancement: Enhancement? = nil, members: [String: [UInt8]] = [:]
+            position: Location? = nil, enhancement: Enhancement? = nil, members: [String: [UInt8]] = [:],
+            progress: JourneyProgress = JourneyProgress()
         ) {
             self.position = position
             self.enhancement = enhancement
             self.members = members
+            self.progress = progress
         }
     }
 
@@ -30,6 +34,8 @@ package struct LiveState: Sendable {
     package var positions: @Sendable () -> [TrackableID: Location]
     /// Returns the match with a road of each last known position that has one.
     package var enhancements: @Sendable () -> [TrackableID: Enhancement]
+    /// Returns the journey of each trackable that has one.
+    package var journeys: @Sendable () -> [TrackableID: Journey]
     /// Returns the trackables with a known position or a present publisher.
     package var present: @Sendable () -> Set<TrackableID>
     /// Returns `true` while the gateway is connected to the broker.
@@ -47,12 +53,14 @@ package struct LiveState: Sendable {
         known: @escaping @Sendable (TrackableID) -> Known?,
         positions: @escaping @Sendable () -> [TrackableID: Location],
         enhancements: @escaping @Sendable () -> [TrackableID: Enhancement] = { [:] },
+        journeys: @escaping @Sendable () -> [TrackableID: Journey] = { [:] },
         present: (@Sendable () -> Set<TrackableID>)? = nil, isConnected: @escaping @Sendable () -> Bool,
         timeSinceDrop: @escaping @Sendable () -> Duration? = { nil }
     ) {
         self.known = known
         self.positions = positions
         self.enhancements = enhancements
+        self.journeys = journeys
         self.present = present ?? { Set(positions().keys) }
         self.isConnected = isConnected
         self.timeSinceDrop = timeSinceDrop

@@ -6,11 +6,14 @@ package import TrackingCore
 package struct LiveUpdate: Sendable, Hashable {
     /// The kind of a live update, which is also the name of the server-sent event.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
-        case position, state, presence, resolution, trip, event, clock
+        case position, state, presence, resolution, trip, event, clock, journey, estimate
 
         /// `true` if a newer update of this kind makes an older one of the same trackable unnecessary. `false` only for
         /// tracking events, because each of them counts.
         package var isReplaced: Bool { self != .event }
+
+        /// `true` for a journey and an estimate. The data of their events has the message in a member of its own.
+        var isOfJourney: Bool { self == .journey || self == .estimate }
     }
 
     /// The event id of the update. It consists of the run of the gateway, the number of the update and its time.
@@ -36,6 +39,9 @@ package struct LiveUpdate: Sendable, Hashable {
     package let frame: ByteBuffer
     /// The match of the position with a road; `nil` for a position as its publisher published it, and for other kinds.
     package var enhancement: Enhancement? = nil
+    /// The trackable's journey and estimate at an update of one of them or of the resolution in force; `nil` for other
+    /// kinds. A share link shows a part of them.
+    package var progress: JourneyProgress? = nil
 
     /// `true` if the encoded event begins with its event id.
     var hasID: Bool { self.frame.readableBytesView.starts(with: Array("id: ".utf8)) }
@@ -50,7 +56,7 @@ package struct LiveUpdate: Sendable, Hashable {
         return LiveUpdate(
             id: self.id, trackable: self.trackable, kind: self.kind, place: self.place, placeBefore: self.placeBefore,
             location: self.location, isLate: self.isLate, frame: ByteBuffer(bytes: bytes[(end + 1)...]),
-            enhancement: self.enhancement)
+            enhancement: self.enhancement, progress: self.progress)
     }
 
     /// Returns the same update with a new event id and without the trackable's previous coordinate. The gateway uses

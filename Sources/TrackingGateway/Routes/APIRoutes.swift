@@ -39,6 +39,9 @@ package struct APIRoutes: Sendable {
         api.get("trackables") { request, context in try await self.trackables(request, context) }
         api.get("trackables/:id") { request, context in try await self.trackable(request, context) }
         api.get("trackables/:id/position") { request, context in try await self.position(request, context) }
+        api.get("trackables/:id/journey") { request, context in try self.journey(request, context) }
+        api.get("trackables/:id/estimate") { request, context in try self.estimate(request, context) }
+        api.get("journeys") { request, context in try await self.journeys(request, context) }
         api.get("positions") { request, context in try await self.positions(request, context) }
         api.get("fences") { request, context in try await self.fences(request, context) }
         api.get("fences/:name") { request, context in try await self.fence(request, context) }
@@ -163,7 +166,9 @@ package struct APIRoutes: Sendable {
         // A share link omits the other members, because they may contain times before it began.
         for (name, json) in known?.members ?? [:] where caller.span == nil || ["state", "resolution"].contains(name) {
             let isShared = caller.span != nil && name == "resolution"
-            written[name] = isShared ? (try? JSONValue(json: json))?.sharedResolution.json : json
+            let progress = known?.progress ?? JourneyProgress()
+            let part = { (try? JSONValue(json: json))?.sharedResolution(progress, stop: caller.stop).json }
+            written[name] = isShared ? part() : json
         }
         if let place = try await self.lastPositions([id], for: caller).first { written["position"] = place.feature }
         return .json(members, written: written)

@@ -30,22 +30,45 @@ extension AdminRoutes {
     func postShare(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let administrator = try self.administrator(request, context)
         let json = try await self.json(request, context, upTo: 4096)
-        guard let text = json["trackable"]?.text, let span = json["for"]?.text else {
+        guard let text = json["trackable"]?.text, let span = json["for"]?.text,
+            json["stop"].map({ $0.text != nil }) ?? true
+        else {
             throw Problem(
                 .badRequest,
-                "The body must be a JSON object with the strings 'trackable' (an id) and 'for' (the lifetime of the link), such as {\"trackable\":\"van-7\",\"for\":\"2h\"}."
+                "The body must be a JSON object with the strings 'trackable' (an id) and 'for' (the lifetime of the link), such as {\"trackable\":\"van-7\",\"for\":\"2h\"}. It may have the string 'stop' (the id of a stop of the journey)."
             )
         }
         let (id, time) = try explained { () throws(TrackingError) in
             (try TrackableID(text), try HistoryTime.span(span))
         }
         try await self.checkIsKnown(id)
+        let stop = json["stop"]?.text
+        if let stop { try self.checkStop(stop, of: id) }
         let now = self.clock.moment.wall
-        let made = try await self.access.acting(as: administrator.actor).makeShare(of: id, from: now, for: time)
+        let made = try await self.access.acting(as: administrator.actor).makeShare(
+            of: id, from: now, for: time, stop: stop)
         var members = made.grant.shareMembers(at: now)
         members["url"] = .text("\(self.address(in: request))/s/\(made.secret.text)")
         return .json(.object(members), status: .created)
     }
+
+    /// Checks the id of a stop. If the journey of the trackable is known, it must have the stop. Otherwise a later
+    /// journey may have it.
+    ///
+    /// - Throws: `Problem` (400) that names the stops of the journey.
+    private func checkStop(_ stop: String, of id: TrackableID) throws(Problem) {
+        try explained { () throws(TrackingError) in try Journey.Stop.checkID(stop) }
+        guard let journey = self.live.known(id)?.progress.journey, journey.stop(stop) == nil else { return }
+        let ids = journey.stops.prefix(Self.maximumNamedStops).map { "'\($0.id)'" }.joined(separator: ", ")
+        let rest = journey.stops.count - Self.maximumNamedStops
+        throw Problem(
+            .badRequest,
+            "The journey of this trackable has no stop '\(stop)'. Its stops are \(ids)\(rest > 0 ? " and \(rest) more" : "")."
+        )
+    }
+
+    /// The largest number of stops that the error about an unknown stop names: 20.
+    private static let maximumNamedStops = 20
 
     /// Revokes the share link with the number in the request's path. Answers 404 if there is no such link, or if it was
     /// revoked before.
@@ -80,6 +103,7 @@ extension AccessGrant {
         ]
         if case .only(let ids) = self.reads { members["trackable"] = ids.first.map { .text($0.rawValue) } }
         members["ends"] = self.ends.map { .number($0.seconds) }
+        members["stop"] = self.stop.map { .text($0) }
         return members
     }
 }

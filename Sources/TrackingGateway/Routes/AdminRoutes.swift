@@ -7,17 +7,19 @@ import TrackingRuntime
 package import TrackingRules
 package import TrackingStore
 
-/// The HTTP routes with which administrators change fences, rules, labels and share links, and send commands.
+/// The HTTP routes with which administrators change fences, rules, labels, share links and journeys, and send
+/// commands.
 ///
 /// Each route makes the same decisions as the command of `godwit` with the same purpose, because both use the same
 /// stores. Each change is written to the audit.
 package struct AdminRoutes: Sendable {
     private let database: GatewayDatabase
     private let history: (any HistoryStore)?
-    private let live: LiveState
+    let live: LiveState
     let access: AccessStore
     let configuration: AccessConfiguration
     let commands: CommandDesk?
+    let journeys: JourneyDesk?
     let clock = DeviceClock()
 
     /// Creates the routes of one gateway for administrators.
@@ -28,9 +30,10 @@ package struct AdminRoutes: Sendable {
     ///   - live: The live state, which knows trackables.
     ///   - configuration: The address of the gateway, for share links and for the addresses of clients.
     ///   - commands: Sends commands to devices; `nil` if the gateway sends none.
+    ///   - journeys: Sets journeys; `nil` if the gateway sets none.
     package init(
         database: GatewayDatabase, history: (any HistoryStore)?, live: LiveState, configuration: AccessConfiguration,
-        commands: CommandDesk?
+        commands: CommandDesk?, journeys: JourneyDesk? = nil
     ) {
         self.database = database
         self.history = history
@@ -38,6 +41,7 @@ package struct AdminRoutes: Sendable {
         self.access = AccessStore(database)
         self.configuration = configuration
         self.commands = commands
+        self.journeys = journeys
     }
 
     /// Adds the routes for administrators to a router.
@@ -55,6 +59,8 @@ package struct AdminRoutes: Sendable {
         api.post("shares") { request, context in try await self.postShare(request, context) }
         api.delete("shares/:number") { request, context in try await self.deleteShare(request, context) }
         api.post("trackables/:id/commands") { request, context in try await self.postCommand(request, context) }
+        api.put("trackables/:id/journey") { request, context in try await self.putJourney(request, context) }
+        api.delete("trackables/:id/journey") { request, context in try await self.deleteJourney(request, context) }
     }
 
     // MARK: - Requests

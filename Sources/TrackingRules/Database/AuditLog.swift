@@ -40,6 +40,8 @@ package struct AuditLog: Sendable {
         case createShare = "create share link"
         case revokeShare = "revoke share link"
         case sendCommand = "send command"
+        case setJourney = "set journey"
+        case clearJourney = "clear journey"
     }
 
     /// An entry of the audit, which names one change of the gateway's data or one command to a device.

@@ -29,13 +29,15 @@ struct GrantTable {
                 .text("limits", cutTo: 12, omission: 2),
             ]
         }
+        let hasStops = self.grants.contains { $0.stop != nil }
+        if hasStops { columns.append(.text("stop", cutTo: 12)) }
         columns += [.value("begins", .left, omission: 1), .value("ends", .left, omission: 3)]
         var table = TextTable(columns)
-        for grant in self.grants { table.append(self.cells(grant, hasRights: hasRights)) }
+        for grant in self.grants { table.append(self.cells(grant, hasRights: hasRights, hasStops: hasStops)) }
         return table
     }
 
-    private func cells(_ grant: AccessGrant, hasRights: Bool) -> [String] {
+    private func cells(_ grant: AccessGrant, hasRights: Bool, hasStops: Bool) -> [String] {
         var cells = ["\(grant.number)", grant.name, grant.state(at: self.now).rawValue]
         if hasRights {
             let limits = grant.limits.words
@@ -44,6 +46,7 @@ struct GrantTable {
                 limits.isEmpty ? TextTable.none : limits.joined(separator: ", "),
             ]
         }
+        if hasStops { cells.append(grant.stop ?? TextTable.none) }
         return cells + [TimeText.localDate(grant.begins), grant.ends.map(TimeText.localDate) ?? "never"]
     }
 
@@ -55,6 +58,7 @@ struct GrantTable {
         ]
         members["rateLimit"] = grant.limits.requestsPerSecond.map { .number($0) }
         members["maxBody"] = grant.limits.bodyBytes.map { .number(Double($0)) }
+        members["stop"] = grant.stop.map { .text($0) }
         members["ends"] = grant.ends.map { .number($0.seconds) }
         if !grant.readGroups.isEmpty { members["readGroups"] = .list(grant.readGroups.sorted().map { .text($0) }) }
         return String(decoding: JSONValue.object(members).json, as: UTF8.self) + "\n"

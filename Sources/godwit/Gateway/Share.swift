@@ -30,6 +30,9 @@ extension Share {
                 be known: in the history, by a label, or by a token that may publish it. Without a history, only an id \
                 that resembles a subcommand of godwit share must be known. Exit code 1: it is not.
 
+                If the trackable has a journey, the link shows the estimated arrival at one of its stops. The command \
+                does not check that the journey has the stop: a later journey may have it.
+
                 Example:
                   godwit share create van-7 --for 2h --url https://tracks.example.org
                 """)
@@ -41,6 +44,12 @@ extension Share {
             name: .customLong("for"),
             help: ArgumentHelp("Let the link work for this time, as 30m, 2h or 7d.", valueName: "span"))
         var time: String
+
+        @Option(
+            help: ArgumentHelp(
+                "Show the arrival at this stop of the journey, and no other stop; godwit journey show prints the ids. Default: the last stop.",
+                valueName: "stop-id"))
+        var stop: String?
 
         @Option(
             help: ArgumentHelp(
@@ -56,13 +65,16 @@ extension Share {
         @OptionGroup var store: StoreOptions
         @OptionGroup var file: FileOptions
 
-        func validate() throws { _ = try self.span() }
+        func validate() throws {
+            _ = try self.span()
+            if let stop = self.stop { try checked { () throws(TrackingError) in try Journey.Stop.checkID(stop) } }
+        }
 
         func run() async throws {
             let span = try self.span()
             if !self.yes { try await self.check() }
             let secret = try await self.state.useAccess { access in
-                try await access.share(self.id, from: TimeText.now, for: span)
+                try await access.share(self.id, from: TimeText.now, for: span, stop: self.stop)
             }
             let url = try self.url ?? GatewayAddress(in: self.state).url ?? "http://127.0.0.1:8080"
             try Output.print("\(url)/s/\(secret.text)\n")

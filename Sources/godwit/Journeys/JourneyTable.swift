@@ -6,15 +6,16 @@ enum JourneyTable {
     /// Returns a table with one row for each stop of a journey.
     static func stops(_ journey: Journey, _ estimate: Estimate?, now: UnixTime) -> TextTable {
         var table = TextTable([
-            .value("stop"), .text("name", cutTo: 12), .value("place", .left, omission: 2), .value("planned", .left),
-            .value("estimated", .left), .value("between", .left, omission: 1), .value("distance"),
+            .value("stop"), .value("id", .left, omission: 3), .text("name", cutTo: 12),
+            .value("place", .left, omission: 2), .value("planned", .left), .value("estimated", .left),
+            .value("between", .left, omission: 1), .value("distance"),
             .value("status", .left),
         ])
         let arrivals = self.arrivals(estimate)
         for (index, stop) in journey.stops.enumerated() {
             let arrival = arrivals[stop.id]
             table.append([
-                "\(index + 1)", stop.name ?? TextTable.none, PositionCells.text(stop.location),
+                "\(index + 1)", stop.id, stop.name ?? TextTable.none, PositionCells.text(stop.location),
                 self.clock(stop.planned, now: now), self.clock(arrival?.eta, now: now), self.band(arrival, now: now),
                 self.distance(arrival?.distance), arrival?.status.rawValue ?? TextTable.none,
             ])
