@@ -105,7 +105,7 @@ import TrackingMQTT
                 ./add-device \(option) dev van; ./add-device \(option) dev2 car; ./add-watcher \(option) eye van
                 ./add-recorder \(option) rec; ./add-gateway \(option) gate; ./add-operator \(option) boss van
                 ./add-recorder \(option) --housekeeper tidy; ./add-eraser \(option) wipe van
-                ./add-enhancer \(option) roads
+                ./add-enhancer \(option) roads; ./add-gateway --commands \(option) sender
                 unset GODWIT_PASSWORD
                 for name in nobody root; do \(plain); done
                 printf 'user root\\ntopic readwrite #\\n' >>acl.conf
@@ -409,6 +409,25 @@ import TrackingMQTT
                         let expected: TrackingError.Code? = grant.writers.contains(user) ? nil : .notAuthorized
                         #expect(
                             refusal?.code == expected, "\(user) writes \(grant.topic): \(String(describing: refusal))")
+                    }
+                }
+            }
+        }
+    }
+
+    /// A gateway with commands sets journeys on its watching connection only. No gateway writes estimates or positions
+    /// on the road.
+    @Test(arguments: Access.allCases) func aGatewayWritesJourneysAndNoEstimates(access: Access) async throws {
+        try await self.with(access) { connect in
+            for user in ["gate", "gate-live", "sender", "sender-live"] {
+                let client = try connect(user)
+                try await self.with(client) {
+                    for topic in ["journey", "estimate", "enhanced"] {
+                        let isGranted = user == "sender-live" && topic == "journey"
+                        let message = OutgoingMessage(topic: "tracking/van/\(topic)", payload: [1], isRetained: false)
+                        var refusal: TrackingError?
+                        do throws(TrackingError) { try await client.publish(message) } catch { refusal = error }
+                        #expect(refusal?.code == (isGranted ? nil : .notAuthorized), "\(user) writes \(topic)")
                     }
                 }
             }

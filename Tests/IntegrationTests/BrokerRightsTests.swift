@@ -81,6 +81,12 @@ extension BrokerFilesTests {
                 Self.section("gate-live", of: rules).filter { $0.contains("command") } == [
                     "topic write tracking/+/command"
                 ])
+            func journeys(_ user: String) -> [String] {
+                Self.section(user, of: rules).filter { $0.hasSuffix("/journey") || $0.hasSuffix("/estimate") }
+            }
+            let read = ["topic read tracking/+/journey", "topic read tracking/+/estimate"]
+            #expect(journeys("gate-live") == read + ["topic write tracking/+/journey"])
+            #expect(journeys("plain-live") == read && journeys("gate").isEmpty && journeys("plain").isEmpty)
             for user in ["plain", "plain-live"] {
                 #expect(!Self.section(user, of: rules).contains { $0.contains("command") })
             }

@@ -74,7 +74,7 @@ package final class JourneyDesk: Sendable {
                 "The broker does not let the gateway set journeys. Give it the right with broker/add-gateway --commands."
             )
         case .failed(let error):
-            throw Problem(.serviceUnavailable, "The gateway could not publish the journey: \(error.message).")
+            throw Problem(.serviceUnavailable, "The journey was not changed: \(error.message).")
         case .unanswered:
             throw Problem(
                 .serviceUnavailable,
