@@ -59,3 +59,54 @@ test("a trackable has its road while it is on one, and its marker takes the way"
   van.moved({}, 1200);
   assert.equal(van.enhanced, undefined);
 });
+
+const feature = ([lng, lat], properties = {}) => ({ geometry: { coordinates: [lng, lat] }, properties });
+/** Returns an update with a position on the road, and the way to it. */
+const onRoad = (seq, place, way, more = {}) => ({
+  location: feature(place, { time: seq, seq, stream: "s" }), intermediateLocations: way.map((one) => feature(one)),
+  enhanced: { confidence: "matched" }, ...more,
+});
+const CORNER = at(0, 0.002);
+
+test("the trail follows the road round a corner, up to the marker", () => {
+  const van = new fleet.Fleet(() => 0).get("van");
+  van.moved(onRoad(1, [0, 0], []), 0);
+  const skipped = feature([0.0015, 0.0004], { time: 2, seq: 2 });
+  van.moved(onRoad(3, [0.002, 0.002], [[0.002, 0]], { skippedLocations: [skipped] }), 1000);
+  const places = () => van.trailTo(2000).map(({ lat, lng }) => [lat, lng]);
+  assert.deepEqual(places(), [[0, 0], [0, 0.002], [0.002, 0.002]]);
+  assert.deepEqual(van.trailTo(1400).length, 1);
+  assert.deepEqual(van.trailTo(1600).length, 2);
+  for (let now = 1000; now <= 2000; now += 50) {
+    const [last, frame] = [van.trailTo(now).at(-1), van.animator.frame(now)];
+    // The line from the trail to the marker is a part of the road.
+    assert.ok(distance(last, frame) < 1 || last.lat === frame.lat || Math.abs(last.lng - frame.lng) < 1e-9, `${now}`);
+  }
+  assert.ok(distance(van.trail[1], CORNER) > 10 && van.trail.length === 3);
+});
+
+test("the position on the road replaces the published one in the trail, and the marker goes there directly", () => {
+  const van = new fleet.Fleet(() => 0).get("van");
+  van.moved(moved(1, 0), 0);
+  van.moved(moved(2, 0.002), 1000);
+  van.moved(onRoad(2, [0.0018, 0], [[0.0005, 0], [0.001, 0.0001]]), 1500);
+  assert.deepEqual(van.trailTo(2500).map(({ lng }) => lng), [0, 0.0005, 0.001, 0.0018]);
+  let before = van.animator.frame(1500).lng;
+  for (let now = 1500; now <= 2500; now += 50) {
+    const { lng } = van.animator.frame(now);
+    assert.ok(lng >= before && lng <= 0.0018, `${now}: ${lng}`);
+    before = lng;
+  }
+  // A late point and a published one of an old fix change nothing.
+  van.moved(moved(1, 0.5, { late: true }), 2500);
+  assert.deepEqual(van.trail.map(({ lng }) => lng), [0, 0.0018]);
+});
+
+test("a trail has at most 4,000 places of ways", () => {
+  const van = new fleet.Fleet(() => 0).get("van");
+  const way = Array.from({ length: 60 }, (_, i) => [0, i * 1e-6]);
+  for (let seq = 1; seq <= 100; seq += 1) van.moved(onRoad(seq, [0, 0.0001], way), seq * 1000);
+  assert.deepEqual([van.trail.length, van.wayPlaces, van.trailTo(1e6).length], [66, 3960, 66 * 61]);
+  van.moved({}, 0);
+  assert.deepEqual([van.trail.length, van.wayPlaces, van.trailTo(1e6).length], [0, 0, 0]);
+});

@@ -52,8 +52,17 @@ export class Animator {
   }
 
   /** Adds the places of an update, {lat, lng, bearing?}, the newest last. */
-  updated(places, now) {
-    let way = this.rest(now);
+  updated(places, now) { this.move(this.rest(now), places, now); }
+
+  /** Replaces the newest position by the position on the road of the same fix. The marker moves there directly. */
+  corrected(place, now) {
+    const rest = this.rest(now);
+    this.move(rest.length > 1 ? rest.slice(0, 1) : rest, [place], now);
+  }
+
+  /** Moves the marker along the rest of its way and then through the places of an update. */
+  move(rest, places, now) {
+    let way = rest;
     const isFirst = way.length === 0;
     for (const place of isFirst ? places.slice(-1) : places) {
       const previous = way[way.length - 1];

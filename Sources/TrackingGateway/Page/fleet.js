@@ -5,14 +5,22 @@ import { Animator, distance } from "./animator.js";
 /** The longest time in seconds and the largest number of points of a trail: one a second, and some skipped ones. */
 const TRAIL_SECONDS = 900;
 const TRAIL_POINTS = 1000;
+/** The largest number of places along the road between the points of a trail. */
+const WAY_PLACES = 4000;
 
 export class Trackable {
   constructor(id) {
     this.id = id;
     this.state = "OFFLINE";
     this.animator = new Animator();
+    this.clearTrail();
+  }
+
+  clearTrail() {
     this.trail = [];
     this.seen = new Set();
+    this.wayPlaces = 0;
+    this.line = undefined;
   }
 
   get label() { return this.name ?? this.id; }
@@ -20,7 +28,9 @@ export class Trackable {
   /** Handles a position, {location, skippedLocations, late}; without a location the position was cleared. */
   moved(update, now) {
     if (!update.location) { this.forget(); return; }
-    for (const point of [...(update.skippedLocations ?? []), update.location]) this.addToTrail(point, update);
+    const way = (update.intermediateLocations ?? []).map(placeOf);
+    for (const point of update.skippedLocations ?? []) this.addToTrail(point, update, { isBetween: true });
+    this.addToTrail(update.location, update, { way, isBetween: update.late });
     // The stream marks late positions. Their times cannot be compared, because a device's clock may have been set back.
     if (update.late) return;
     const { time } = update.location.properties;
@@ -31,41 +41,70 @@ export class Trackable {
     this.properties = properties;
     this.isPredicted = update.type === "PREDICTED";
     this.enhanced = update.enhanced;
-    const intermediate = (update.intermediateLocations ?? []).map(placeOf);
-    this.animator.updated([...intermediate, this.place], now);
+    const fix = nameOf(update.location, update);
+    if (fix === this.fix) this.animator.corrected(this.place, now);
+    else this.animator.updated([...way, this.place], now);
+    this.fix = fix;
   }
 
   /** Removes the position, the trail and the last event of the trackable, because its position was cleared. */
   forget() {
-    this.place = this.time = this.properties = this.isPredicted = this.enhanced = this.lastEvent = this.clockAhead = undefined;
-    this.trail = [];
-    this.seen.clear();
+    this.place = this.time = this.properties = this.isPredicted = this.enhanced = this.lastEvent = this.clockAhead = this.fix = undefined;
+    this.clearTrail();
     this.animator = new Animator(this.animator.interval);
   }
 
-  addToTrail(point, { location, late }) {
-    const { seq, time, stream = location.properties.stream, speed } = point.properties;
-    const name = seq === undefined ? `t${time}` : `${stream}/${seq}`;
-    if (this.seen.has(name)) return;
+  /**
+   * Adds a point of an update to the trail. The position on the road of the same fix replaces the published position.
+   *
+   * @param options `way` has the places along the road since the position before; `isBetween` is true for a point that has no update
+   *   of its own or is late, so that a way may pass it by
+   */
+  addToTrail(point, update, { way = [], isBetween = false } = {}) {
+    const { seq, time, stream = update.location.properties.stream, speed } = point.properties;
+    const name = nameOf(point, update);
+    if (this.seen.has(name)) {
+      if (update.enhanced) this.replaceInTrail(name, { ...placeOf(point), way });
+      return;
+    }
     this.seen.add(name);
-    const entry = { ...placeOf(point), time, name, speed, stream, seq };
+    const entry = { ...placeOf(point), time, name, speed, stream, seq, way, isBetween };
     let index = this.trail.length;
-    while (index > 0 && isBefore(entry, this.trail[index - 1], late)) index -= 1;
+    while (index > 0 && isBefore(entry, this.trail[index - 1], update.late)) index -= 1;
     this.trail.splice(index, 0, entry);
-    const newest = this.trail[this.trail.length - 1].time;
-    const isOver = (first) => this.trail.length > TRAIL_POINTS || Math.abs(newest - first.time) > TRAIL_SECONDS;
-    while (isOver(this.trail[0])) this.seen.delete(this.trail.shift().name);
+    this.wayPlaces += way.length;
+    this.limitTrail();
   }
 
-  /** Returns the trail up to the marker, which is still moving to the newest points. */
+  replaceInTrail(name, place) {
+    const index = this.trail.findLastIndex((entry) => entry.name === name);
+    if (index < 0) return;
+    this.wayPlaces += place.way.length - this.trail[index].way.length;
+    this.trail[index] = { ...this.trail[index], ...place, isBetween: false };
+    this.limitTrail();
+  }
+
+  limitTrail() {
+    this.line = undefined;
+    const newest = this.trail[this.trail.length - 1].time;
+    const isOver = (first) => this.trail.length > TRAIL_POINTS || this.wayPlaces > WAY_PLACES || Math.abs(newest - first.time) > TRAIL_SECONDS;
+    while (isOver(this.trail[0])) {
+      const first = this.trail.shift();
+      this.seen.delete(first.name);
+      this.wayPlaces -= first.way.length;
+    }
+  }
+
+  /** Returns the places of the trail up to the marker, which is still moving to the newest points. */
   trailTo(now) {
+    const line = this.line ??= lineOf(this.trail);
     const left = this.animator.remaining(now);
-    let [end, away] = [this.trail.length, 0];
+    let [end, away] = [line.length, 0];
     while (end > 0 && away < left) {
       end -= 1;
-      if (end > 0) away += distance(this.trail[end - 1], this.trail[end]);
+      if (end > 0) away += distance(line[end - 1], line[end]);
     }
-    return this.trail.slice(0, end);
+    return line.slice(0, end);
   }
 
   /** True while there is anything to show of the trackable; false for one that was erased. */
@@ -103,6 +142,22 @@ export class Trackable {
 function isBefore(a, b, isLate) {
   if (a.seq !== undefined && b.seq !== undefined && a.stream === b.stream) return a.seq < b.seq;
   return Boolean(isLate) && a.time < b.time;
+}
+
+/** Returns the places of a trail along the roads. A way replaces the points between its ends. */
+function lineOf(trail) {
+  const line = [];
+  for (const entry of trail) {
+    if (entry.way.length > 0) while (line.at(-1)?.isBetween) line.pop();
+    line.push(...entry.way, entry);
+  }
+  return line;
+}
+
+/** Returns the name of a point of an update: its number in its stream, or else its time. */
+function nameOf(point, { location }) {
+  const { seq, time, stream = location.properties.stream } = point.properties;
+  return seq === undefined ? `t${time}` : `${stream}/${seq}`;
 }
 
 function placeOf(feature) {

@@ -121,10 +121,11 @@ function drawGroup(context, { x, y, members, state }, colours) {
   context.textBaseline = "alphabetic";
 }
 
-/** Draws the points of a trail, including the skipped ones. */
+/** Draws the positions of a trail, including the skipped ones, without the places of the ways between them. */
 function dots(context, view, trail, colour) {
   context.fillStyle = colour;
   for (const point of trail) {
+    if (point.name === undefined) continue;
     context.beginPath();
     context.arc(view.near(point.lng), view.y(point.lat), 2, 0, 2 * Math.PI);
     context.fill();
