@@ -21,7 +21,7 @@ test("the catalogues have the same keys, plural forms and values", () => {
 });
 
 /** The keys that are composed, as `state.${state}`. */
-const COMPOSED = [/^state\./, /^accuracy\./, /^sheet\./, /^fence\.draw-/, /^rule\./, /^share\./];
+const COMPOSED = [/^state\./, /^accuracy\./, /^sheet\./, /^fence\.draw-/, /^rule\./, /^share\./, /^journey\.status\./];
 
 test("every used key is in the catalogues, and every key is used", () => {
   const used = new Set();

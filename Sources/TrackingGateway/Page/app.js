@@ -27,6 +27,7 @@ import { json, signOut, whoami } from "./session.js";
 import { keepSettings, showSettings } from "./settings.js";
 import { Sheet, keepDoubleTaps } from "./sheet.js";
 import { listStack } from "./stack.js";
+import { StopList } from "./stops.js";
 import * as text from "./text.js";
 
 const L = window.L;
@@ -41,7 +42,7 @@ const names = new Names(fleet);
 const clusters = new Clusters();
 const filter = new Filter(element("chips"), filtered);
 const banner = new Banner(element("banner"));
-let admin; let map; let background; let camera; let sheet; let live; let list; let history; let guide; let painter;
+let admin; let map; let background; let camera; let sheet; let live; let list; let history; let guide; let painter; let stops;
 let chosen; let colours; let isFollowing = false; let hasFitted = false;
 
 // MARK: The map
@@ -118,7 +119,10 @@ function choose(id, isTwice = false) {
   askSoon();
 }
 
-const fillPanel = (trackable) => showPanel(trackable, fleet.stateOf(trackable), live.requests.of(trackable.id), now());
+function fillPanel(trackable) {
+  showPanel(trackable, fleet.stateOf(trackable), live.requests.of(trackable.id), now());
+  stops.show(trackable, now());
+}
 
 /**
  * The trackable to choose once it arrives, {id, isFollowed, span, view, keepsView}: the one of the address, or the one that was chosen
@@ -381,6 +385,7 @@ if (!L) notice(t("leaflet-missing"));
 else {
   sheet = new Sheet(element("sheet"), element("grip"), document.querySelectorAll("#sheet header"));
   list = new List(element("list"), element("count"), filter, choose);
+  stops = new StopList(element("journey"), (place) => fit([place]));
   history = new History(fit, now, showAddress);
   const phone = new PhoneDialog();
   guide = new Guide(element("guide"), () => phone.open(), () => { filter.clear(); filtered(); });

@@ -1,6 +1,8 @@
 // The state of each trackable that the page received from the live stream.
 
 import { Animator, distance } from "./animator.js";
+import { giveEstimates, stopsOf } from "./journey.js";
+import { routeOf } from "./polyline.js";
 
 /** The longest time in seconds and the largest number of points of a trail: one a second, and some skipped ones. */
 const TRAIL_SECONDS = 900;
@@ -13,6 +15,9 @@ export class Trackable {
     this.id = id;
     this.state = "OFFLINE";
     this.animator = new Animator();
+    /** The stops of the journey, and the way ahead; empty without a journey or a route. */
+    this.stops = [];
+    this.route = [];
     this.clearTrail();
   }
 
@@ -129,6 +134,19 @@ export class Trackable {
     if (this.inForce) this.animator.interval = Math.min(60000, this.inForce.resolution.desiredInterval);
   }
 
+  /** Handles a journey; null if it was cleared. */
+  planned(journey) {
+    this.stops = stopsOf(journey);
+    giveEstimates(this.stops, this.estimate);
+  }
+
+  /** Handles the estimate of the journey; null if it was cleared. */
+  estimated(estimate) {
+    this.estimate = estimate ?? undefined;
+    this.route = estimate?.route === undefined ? [] : routeOf(estimate.route);
+    giveEstimates(this.stops, this.estimate);
+  }
+
   /** The reported speed in m/s, or the speed of the trail; undefined if neither is known. */
   get speed() {
     if (this.properties?.speed !== undefined) return this.properties.speed;
@@ -209,6 +227,8 @@ export class Fleet {
       case "state": trackable.state = data.state; break;
       case "presence": trackable.presence = data; break;
       case "resolution": trackable.resolved(data); break;
+      case "journey": trackable.planned(data.journey); break;
+      case "estimate": trackable.estimated(data.estimate); break;
       case "clock": trackable.clockAhead = data.ahead; break;
       case "trip": if (!data.late) trackable.trip = data.tripId ? data : undefined; break;
       case "event": if (!data.late || !(trackable.lastEvent?.time > data.time)) trackable.lastEvent = data; break;

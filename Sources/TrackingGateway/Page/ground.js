@@ -4,6 +4,7 @@
 import { t } from "./i18n.js";
 import { fitted, view } from "./layers.js";
 import { OUTLINE } from "./outline.js";
+import { coordinatesOf } from "./polyline.js";
 
 const L = window.L;
 
@@ -51,21 +52,7 @@ export const Ground = L?.Layer.extend({
 let world;
 
 /** Returns the points [lng, lat, lng, lat, …] of a ring in the polyline encoding. */
-export function ringOf(text) {
-  const ring = [];
-  for (let at = 0; at < text.length;) {
-    let [value, shift, letter] = [0, 0, 0];
-    do {
-      letter = text.charCodeAt(at) - 63;
-      value |= (letter & 0x1f) << shift;
-      at += 1;
-      shift += 5;
-    } while (letter >= 0x20 && at < text.length);
-    const step = (value & 1 ? ~(value >> 1) : value >> 1) / 100;
-    ring.push(step + (ring.length < 2 ? 0 : ring.at(-2)));
-  }
-  return ring;
-}
+export const ringOf = (text) => coordinatesOf(text, 100);
 
 function worldPath() {
   const path = new Path2D();

@@ -10,6 +10,7 @@ export function palette() {
     state: { ONLINE: read("--online"), STALE: read("--stale"), FAILED: read("--wrong"), OFFLINE: read("--offline"),
       OLD: read("--offline"), UNKNOWN: read("--offline") },
     ground: read("--ground"), text: read("--ink"), faint: read("--faint"), halo: read("--halo"),
+    route: read("--route"),
   };
 }
 

@@ -3,7 +3,7 @@
 import { ask, withToken } from "./session.js";
 
 /** The events about trackables. */
-const KINDS = ["position", "state", "presence", "resolution", "trip", "event", "clock"];
+const KINDS = ["position", "state", "presence", "resolution", "trip", "event", "clock", "journey", "estimate"];
 /** The pause in milliseconds after which the page begins a new stream and does not resume the earlier one. */
 const LONG_PAUSE = 300000;
 /** The number of missing heartbeats after which the connection counts as dead. */

@@ -1,6 +1,8 @@
 // The markers, groups, trails and names on the map's canvas, and the markers at a point of the screen.
 
 import { circleRadius, stackAt } from "./clusters.js";
+import { isOld } from "./journey.js";
+import { STOP_RADIUS, drawRoute, drawStops } from "./journey-layer.js";
 import { drawLabels } from "./labels.js";
 import { drawAccuracy, drawLine, drawMarker } from "./layers.js";
 
@@ -33,8 +35,11 @@ export class Painter {
     const { history, colours, ...look } = this.look();
     const replayed = history?.points.length > 0 ? history.draw(context, view, colours) : undefined;
     this.arrange(view, moment, look);
+    const journey = this.fleet.byId.get(look.chosen);
+    if (journey?.route.length > 0) this.drawRoute(context, view, journey, moment, colours);
     this.drawTrails(context, view, moment, colours);
     for (const group of this.groups) drawGroup(context, group, colours);
+    this.stops = drawStops(context, view, journey?.stops ?? [], colours);
     for (const place of this.single) this.drawPlace(context, place, colours);
     this.drawNames(context, colours, replayed);
     this.frames += 1;
@@ -64,6 +69,10 @@ export class Painter {
     return places;
   }
 
+  drawRoute(context, view, { route, estimate, animator }, moment, colours) {
+    drawRoute(context, view, route, animator.frame(moment), isOld(estimate, this.fleet.now()), colours);
+  }
+
   drawTrails(context, view, moment, colours) {
     const isFew = this.single.length <= FEW;
     for (const { trackable, frame, x, y, isChosen, state } of this.single) {
@@ -87,8 +96,10 @@ export class Painter {
   drawNames(context, colours, replayed) {
     const named = this.single.filter((place) => place.isChosen || this.single.length <= FEW);
     if (replayed) named.push({ ...replayed, trackable: replayed, isChosen: false });
+    named.push(...this.stops);
     const circles = this.groups.map(({ x, y, members }) => ({ x, y, radius: circleRadius(members.length) }));
     if (this.single.length <= FEW) circles.push(...this.single.map(({ x, y }) => ({ x, y, radius: 7 })));
+    circles.push(...this.stops.map(({ x, y }) => ({ x, y, radius: STOP_RADIUS })));
     this.names = drawLabels(context, named, circles, colours);
   }
 

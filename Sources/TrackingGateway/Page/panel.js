@@ -1,6 +1,7 @@
 // The panel with the facts about the chosen trackable.
 
 import { t } from "./i18n.js";
+import { nextStop, nextStopText } from "./journey.js";
 import * as text from "./text.js";
 import { set } from "./list.js";
 import { coordinates, showPlace } from "./place.js";
@@ -38,6 +39,9 @@ function stateText(trackable, state, now) {
 /** The texts of the states in which a position is not shown as current. */
 const TEXTS = { OLD: "panel.old", UNKNOWN: "panel.unknown", STALE: "panel.stale", OFFLINE: "panel.offline", FAILED: "panel.failed" };
 
+/** The confidences of a position that is on a road. */
+const ON_ROAD = ["matched", "presumed"];
+
 /** The states in which the trackable may have left its last position. */
 const AWAY = ["OLD", "OFFLINE", "FAILED"];
 
@@ -52,11 +56,13 @@ function positionText(trackable, state, now) {
 function factsOf(trackable, shown, asked, now) {
   const facts = [];
   const properties = trackable.properties ?? {};
+  const next = nextStopText(trackable, now);
+  if (next) facts.push([t("fact.next-stop"), next]);
   if (trackable.speed !== undefined && !AWAY.includes(shown)) facts.push([t("fact.speed"), text.speed(trackable.speed)]);
   if (properties.bearing !== undefined) facts.push([t("fact.heading"), `${Math.round(properties.bearing)}°`]);
   if (properties.accuracyHorizontal !== undefined) facts.push([t("fact.accuracy"), `± ${text.metres(properties.accuracyHorizontal)}`]);
   if (properties.batteryLevel !== undefined) facts.push([t("fact.battery"), text.percent(properties.batteryLevel)]);
-  if (trackable.enhanced?.road) facts.push([t("fact.road"), trackable.enhanced.road]);
+  if (ON_ROAD.includes(trackable.enhanced?.confidence) && trackable.enhanced.road) facts.push([t("fact.road"), trackable.enhanced.road]);
   if (trackable.place) facts.push([t("fact.place"), coordinates(trackable.place)]);
   if (trackable.time !== undefined) facts.push([t("fact.time"), text.moment(trackable.time)]);
   else if (trackable.recorded !== undefined) facts.push([t("fact.recorded"), text.moment(trackable.recorded)]);
@@ -72,7 +78,7 @@ function factsOf(trackable, shown, asked, now) {
     const length = inForce.distance;
     facts.push([t("fact.destination"), length === undefined ? place : t("destination.away", { place, length: text.metres(length) })]);
   }
-  if (arrival > now) facts.push([t("fact.arrives"), t("arrives-in", { moment: text.clock(arrival, now), time: text.duration(arrival - now) })]);
+  if (arrival > now && nextStop(trackable.stops)?.estimate.eta === undefined) facts.push([t("fact.arrives"), t("arrives-in", { moment: text.clock(arrival, now), time: text.duration(arrival - now) })]);
   const trip = trackable.trip;
   if (trip) {
     const isActive = trip.state === "ACTIVE";

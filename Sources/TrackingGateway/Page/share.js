@@ -6,6 +6,8 @@ import { Background } from "./background.js";
 import { Camera } from "./camera.js";
 import { Fleet } from "./fleet.js";
 import { t, translate } from "./i18n.js";
+import { bandText, isOld } from "./journey.js";
+import { drawRoute } from "./journey-layer.js";
 import { Canvas, drawLine, drawMarker, palette } from "./layers.js";
 import { set } from "./list.js";
 import { Live, SHARED } from "./live.js";
@@ -66,12 +68,14 @@ async function makeMap(tiles) {
 function paint(context, view) {
   const shown = trackable();
   const frame = shown?.animator.frame(performance.now());
-  if (shown?.destination) drawPin(context, view.near(shown.destination.lng), view.y(shown.destination.lat));
+  const goal = shown && goalOf(shown);
+  if (shown?.route.length > 0) drawRoute(context, view, shown.route, frame, isOld(shown.estimate, now()), colours);
+  if (goal) drawPin(context, view.near(goal.lng), view.y(goal.lat), goal.name ?? t("share.destination"));
   if (!frame) {
-    if (shown?.destination && isFollowing && !hasZoomed) keep(shown, shown.destination);
+    if (goal && isFollowing && !hasZoomed) keep(goal, goal);
     return;
   }
-  if (isFollowing) keep(shown, frame);
+  if (isFollowing) keep(frame, goal);
   const colour = isLive(shown) ? colours.state.ONLINE : colours.state.OFFLINE;
   drawLine(context, view, [...shown.trailTo(performance.now()), frame], colour, 3.5, 0.6);
   drawMarker(context, view.near(frame.lng), view.y(frame.lat), {
@@ -79,8 +83,18 @@ function paint(context, view) {
   }, colours);
 }
 
-/** Draws the destination: a pin whose point is at x, y, and its name. */
-function drawPin(context, x, y) {
+/**
+ * Returns the place {lat, lng, name?} to which the trackable is coming: the link's stop, or without an estimate the destination;
+ * undefined if it is not known.
+ */
+function goalOf({ estimate, destination }) {
+  if (!estimate) return destination;
+  const { location, name } = estimate.stop;
+  return location && { lat: location[1], lng: location[0], name };
+}
+
+/** Draws a pin whose point is at x, y, and its name. */
+function drawPin(context, x, y, name) {
   context.fillStyle = colours.text;
   context.strokeStyle = colours.halo;
   context.lineWidth = 2;
@@ -97,14 +111,14 @@ function drawPin(context, x, y) {
   context.font = "600 13px system-ui, sans-serif";
   context.lineWidth = 4;
   context.lineJoin = "round";
-  context.strokeText(t("share.destination"), x + 15, y - 18);
+  context.strokeText(name, x + 15, y - 18);
   context.fillStyle = colours.text;
-  context.fillText(t("share.destination"), x + 15, y - 18);
+  context.fillText(name, x + 15, y - 18);
 }
 
-/** Keeps the trackable in the middle of the free part of the map, and its destination in view. */
-function keep(shown, frame) {
-  if (!hasZoomed) zoomTo(frame, shown.destination);
+/** Keeps the trackable in the middle of the free part of the map, and its goal in view. */
+function keep(frame, goal) {
+  if (!hasZoomed) zoomTo(frame, goal);
   camera.keep(frame);
 }
 
@@ -160,8 +174,9 @@ function fill() {
   element("card").classList.toggle("live", isNow);
   set(element("name"), link.name ?? link.trackable);
   set(element("seen"), seenText(shown, isNow));
-  set(element("doing"), isNow ? doingText(shown) : "");
-  fillArrival(isNow ? shown : undefined);
+  set(element("doing"), isNow && shown.estimate?.stop.status !== "ARRIVED" ? doingText(shown) : "");
+  if (shown?.estimate) fillEstimate(shown.estimate);
+  else fillArrival(isNow ? shown : undefined);
   show("note", noteText(shown));
   set(element("ends"), endText());
   show("banner", isAway() ? t("share.lost", { time: text.clock(now() - (performance.now() - lostAt) / 1000, now()) }) : "");
@@ -175,7 +190,11 @@ function seenText(shown, isNow) {
   return t("share.seen", { ago: text.ago(now() - shown.time) });
 }
 
-const remaining = (shown) => shown.destination && shown.place ? distance(shown.place, shown.destination) : undefined;
+/** Returns the straight-line distance in metres to the goal; undefined if it is not known. */
+function remaining(shown) {
+  const goal = goalOf(shown);
+  return goal && shown.place ? distance(shown.place, goal) : undefined;
+}
 
 function doingText(shown) {
   const isMoving = (shown.speed ?? 0) > 0.5;
@@ -183,16 +202,43 @@ function doingText(shown) {
   return t(isMoving ? "share.moving" : "share.standing");
 }
 
+/** Shows the estimate of the link's stop. */
+function fillEstimate(estimate) {
+  const { time, stop, stopsBefore } = estimate;
+  const isOver = stop.status === "ARRIVED";
+  const isAged = !isOver && isOld(estimate, now());
+  element("card").classList.toggle("old-estimate", isAged);
+  element("turn").className = stop.status;
+  show("turn", turnText(stop, stopsBefore));
+  showTime(isOver ? undefined : stop.eta, stop);
+  show("way", isOver || stop.distance === undefined ? "" : t("share.way", { length: text.metres(stop.distance) }));
+  show("estimate-age", isAged ? t("journey.old", { time: text.clock(time, now()), ago: text.ago(now() - time) }) : "");
+}
+
+/** Returns the text about the turn of the link's stop: "3 stops before you", "You are next" or "Arrived at 14:31". */
+function turnText({ status, eta }, stopsBefore) {
+  if (status === "ARRIVED") return eta === undefined ? t("share.arrived") : t("share.arrived-at", { time: text.clock(eta, now()) });
+  const turn = stopsBefore > 0 ? t("share.before", { count: stopsBefore }) : t("share.next");
+  return status === "DELAYED" ? t("share.delayed", { turn }) : turn;
+}
+
+/** Shows a time of arrival, with its band and the remaining minutes; undefined for none. */
+function showTime(time, limits = {}) {
+  element("arrival").hidden = time === undefined;
+  if (time === undefined) return;
+  const [left, band] = [time - now(), bandText(limits, now())];
+  set(element("when"), text.clock(time, now()));
+  set(element("band"), band ? t("share.band", { band }) : "");
+  set(element("in"), left > 0 ? t("share.in", { time: text.duration(Math.max(60, Math.round(left / 60) * 60)) }) : "");
+}
+
 /** Shows the arrival and the remaining way; `shown` is undefined while the position is not current. */
 function fillArrival(shown) {
   const way = shown && remaining(shown);
   const isFar = way !== undefined && way >= THERE;
-  const left = shown?.arrival === undefined ? undefined : shown.arrival - now();
-  element("arrival").hidden = !(isFar && left > -30);
-  if (!element("arrival").hidden) {
-    set(element("when"), text.clock(shown.arrival, now()));
-    set(element("in"), t("share.in", { time: text.duration(Math.max(60, Math.round(left / 60) * 60)) }));
-  }
+  showTime(isFar && shown.arrival - now() > -30 ? shown.arrival : undefined);
+  element("card").classList.remove("old-estimate");
+  for (const id of ["turn", "estimate-age"]) show(id, "");
   show("way", isFar ? t("share.way", { length: text.metres(way) }) : "");
 }
 
