@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
+import TrackingCore
 
 /// The pages of the gateway, checked by axe-core in a real Chromium: on a desk with dark colours, and on a phone with
 /// light ones. `scripts/setup-tests` installs axe-core.
@@ -64,6 +65,23 @@ import Testing
         #expect(isPressed)
     }
 
+    private static func stop() throws -> Journey.Stop {
+        let place = try #require(Coordinate(latitude: 52.665, longitude: -8.62))
+        return Journey.Stop(id: "a", name: "Depot", location: place, planned: UnixTime(Date().timeIntervalSince1970))
+    }
+
+    /// Returns an estimate that is `age` seconds old.
+    private static func estimate(of stop: Journey.Stop, age: Double) -> Estimate {
+        let now = Date().timeIntervalSince1970
+        return Estimate(
+            time: UnixTime(now - age), basis: .straightLine,
+            stops: [
+                Estimate.Stop(
+                    id: stop.id, eta: UnixTime(now + 900), earliest: UnixTime(now + 600), latest: UnixTime(now + 1200),
+                    distance: 2_000, status: .delayed)
+            ])
+    }
+
     @Test(arguments: [Screen.desk]) func signingInAndAnEmptyFleet(_ screen: Screen) async throws {
         let stage = try await MapStage()
         let browser = try await screen.start()
@@ -96,6 +114,21 @@ import Testing
         try await self.press("#list [data-id=van-7]", browser)
         try await browser.wait(for: "the panel", until: "!document.querySelector('#panel').hidden")
         try await self.check("the panel", browser)
+        let stop = try Self.stop()
+        try await stage.publish(Journey(stops: [stop]), of: "van-7")
+        try await browser.wait(
+            for: "a journey without an estimate", within: self.limit,
+            until: "document.querySelectorAll('#stops li').length === 1")
+        try await self.check("a journey without an estimate", browser)
+        for (age, name) in [(0, "a journey"), (300, "a journey with an old estimate")] {
+            try await stage.publish(Self.estimate(of: stop, age: Double(age)), of: "van-7")
+            try await browser.wait(
+                for: name, within: self.limit,
+                until:
+                    "document.querySelector('#stops .DELAYED') && document.querySelector('#journey').classList.contains('old') === \(age > 120)"
+            )
+            try await self.check(name, browser)
+        }
         try await self.press("#past", browser)
         try await browser.wait(
             for: "the history", within: self.limit, until: "!document.querySelector('#replay').hidden")
@@ -104,6 +137,9 @@ import Testing
         try await self.press("#destination-set", browser)
         try await self.press("#destination-middle", browser)
         try await self.check("the panel with its history, destination and share links", browser)
+        try await self.press("#journey-edit", browser)
+        try await browser.wait(for: "the form", until: "document.querySelectorAll('#journey-stops li').length === 1")
+        try await self.check("the editor of a journey", browser)
         try await self.press("#close", browser)
         try await self.press("#fences-open", browser)
         try await self.check("the list of fences", browser)
@@ -124,6 +160,17 @@ import Testing
         try await browser.wait(
             for: "the arrival", within: self.limit, until: "!document.querySelector('#arrival').hidden")
         try await self.check("a live van", browser)
+        let stop = try Self.stop()
+        try await stage.publish(Journey(stops: [stop]), of: "van-7")
+        for (age, name) in [(0, "a stop"), (300, "a stop with an old estimate")] {
+            try await stage.publish(Self.estimate(of: stop, age: Double(age)), of: "van-7")
+            try await browser.wait(
+                for: name, within: self.limit,
+                until:
+                    "!document.querySelector('#turn').hidden && document.querySelector('#estimate-age').hidden === \(age < 120)"
+            )
+            try await self.check(name, browser)
+        }
         try await browser.open(stage.url + "s/gs_wrong")
         try await browser.wait(
             for: "what to do", within: self.limit, until: "!document.querySelector('#over').hidden")

@@ -86,9 +86,25 @@ final class MapStage: Sendable {
             {"location":{"type":"Feature","geometry":{"type":"Point","coordinates":[\(longitude),\(latitude)]},"properties":\
             {"time":\(time ?? Date().timeIntervalSince1970)\(level)}},"skippedLocations":[],"intermediateLocations":[],"type":"ACTUAL"}
             """
+        try await self.retain(Array(payload.utf8), on: id)
+    }
+
+    func publish(_ journey: Journey, of id: String) async throws {
+        try await self.retain(try MessageCodec.encode(journey), on: "\(id)/journey")
+    }
+
+    func publish(_ estimate: Estimate, of id: String) async throws {
+        try await self.retain(try MessageCodec.encode(estimate), on: "\(id)/estimate")
+    }
+
+    func clear(_ topic: String) async throws { try await self.retain([], on: topic) }
+
+    /// Publishes a retained message on a topic below `tracking/`.
+    func retain(_ payload: [UInt8], on topic: String) async throws {
+        let message = String(decoding: payload, as: UTF8.self)
         let sent = try await RunningProgram(
             "/usr/bin/mosquitto_pub",
-            ["-p", "\(self.broker.port)", "-q", "1", "-r", "-t", "tracking/\(id)", "-m", payload]
+            ["-p", "\(self.broker.port)", "-q", "1", "-r", "-t", "tracking/\(topic)", "-m", message]
         ).result()
         try #require(sent.code == 0, "\(sent.errors)")
     }

@@ -111,13 +111,14 @@ package struct PageRoutes: Sendable {
         "vector-tile.js": PackageResources.vector_tile_js,
     ]
 
-    /// The JavaScript files of the page's parts for fences, share links and destinations, by file name.
+    /// The JavaScript files of the page's parts for fences, share links, destinations and journeys, by file name.
     private static let adminScripts: [String: [UInt8]] = [
         "admin.js": PackageResources.admin_js,
         "destination.js": PackageResources.destination_js, "dom.js": PackageResources.dom_js,
         "editor.js": PackageResources.editor_js,
         "fence-rules.js": PackageResources.fence_rules_js, "fence-shape.js": PackageResources.fence_shape_js,
         "fences.js": PackageResources.fences_js, "handles.js": PackageResources.handles_js,
+        "journey-editor.js": PackageResources.journey_editor_js,
         "shares.js": PackageResources.shares_js, "write.js": PackageResources.write_js,
     ]
 

@@ -57,7 +57,7 @@ export class Animator {
   /** Replaces the newest position by the position on the road of the same fix. The marker moves there directly. */
   corrected(place, now) {
     const rest = this.rest(now);
-    this.move(rest.length > 1 ? rest.slice(0, 1) : rest, [place], now);
+    this.move(rest.length > 1 ? rest.slice(0, -1) : rest, [place], now);
   }
 
   /** Moves the marker along the rest of its way and then through the places of an update. */

@@ -20,14 +20,12 @@ import { keepKeys } from "./keys.js";
 import { Live } from "./live.js";
 import { Names } from "./names.js";
 import { Painter } from "./painter.js";
-import { showPanel } from "./panel.js";
-import { keepPlace } from "./place.js";
+import { makePanel, showPanel } from "./panel.js";
 import { wantedRequests } from "./requests.js";
 import { json, signOut, whoami } from "./session.js";
 import { keepSettings, showSettings } from "./settings.js";
 import { Sheet, keepDoubleTaps } from "./sheet.js";
 import { listStack } from "./stack.js";
-import { StopList } from "./stops.js";
 import * as text from "./text.js";
 
 const L = window.L;
@@ -42,7 +40,7 @@ const names = new Names(fleet);
 const clusters = new Clusters();
 const filter = new Filter(element("chips"), filtered);
 const banner = new Banner(element("banner"));
-let admin; let map; let background; let camera; let sheet; let live; let list; let history; let guide; let painter; let stops;
+let admin; let map; let background; let camera; let sheet; let live; let list; let history; let guide; let painter;
 let chosen; let colours; let isFollowing = false; let hasFitted = false;
 
 // MARK: The map
@@ -119,10 +117,7 @@ function choose(id, isTwice = false) {
   askSoon();
 }
 
-function fillPanel(trackable) {
-  showPanel(trackable, fleet.stateOf(trackable), live.requests.of(trackable.id), now());
-  stops.show(trackable, now());
-}
+const fillPanel = (trackable) => showPanel(trackable, fleet.stateOf(trackable), live.requests.of(trackable.id), now());
 
 /**
  * The trackable to choose once it arrives, {id, isFollowed, span, view, keepsView}: the one of the address, or the one that was chosen
@@ -385,7 +380,6 @@ if (!L) notice(t("leaflet-missing"));
 else {
   sheet = new Sheet(element("sheet"), element("grip"), document.querySelectorAll("#sheet header"));
   list = new List(element("list"), element("count"), filter, choose);
-  stops = new StopList(element("journey"), (place) => fit([place]));
   history = new History(fit, now, showAddress);
   const phone = new PhoneDialog();
   guide = new Guide(element("guide"), () => phone.open(), () => { filter.clear(); filtered(); });
@@ -393,7 +387,7 @@ else {
   await makeMap();
   list.show(fleet, now());
   keepSettings((order) => list.sort(order));
-  keepPlace();
+  makePanel((place) => fit([place]));
   keepDoubleTaps(element("list"), (id) => { if (id === chosen) zoomTo(fleet.byId.get(id)); });
   sheet.media.addEventListener("change", () => makeControls(map, sheet.isOn));
   onChange(retold);

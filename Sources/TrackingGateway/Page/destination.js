@@ -58,13 +58,15 @@ export class Destination {
 
   /** Opens the form for a place, or closes it. While the form is open, a click on the map chooses the place. */
   open(isOpen) {
+    const wasOpen = this.isOpen;
     if (!isOpen && this.form.contains(document.activeElement)) this.opener.focus();
     this.form.hidden = !isOpen;
     this.opener.setAttribute("aria-expanded", String(isOpen));
-    this.map.getContainer().classList.toggle("picking", isOpen);
+    if (isOpen || wasOpen) this.map.getContainer().classList.toggle("picking", isOpen);
     this.input.value = "";
     this.note.textContent = "";
     this.placed();
+    if (isOpen) this.opened?.();
     if (isOpen) this.element.scrollIntoView({ block: "nearest" });
   }
 

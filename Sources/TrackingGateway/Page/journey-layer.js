@@ -3,8 +3,9 @@
 import { wayAhead } from "./journey.js";
 import { drawLine } from "./layers.js";
 
-/** The radius of a stop in pixels. */
+/** The radius of a stop in pixels, and the margin beyond the edges of the map in which stops are drawn. */
 export const STOP_RADIUS = 9;
+const MARGIN = 60;
 
 /** Draws the part of a route that is ahead of a place, in grey if the route is old. */
 export function drawRoute(context, view, route, place, isOld, colours) {
@@ -15,9 +16,10 @@ export function drawRoute(context, view, route, place, isOld, colours) {
   context.setLineDash([]);
 }
 
-/** Draws the stops of a journey as numbered discs, and returns them as markers {trackable, x, y} whose names are to be drawn. */
+/** Draws the stops in view as numbered discs, and returns them as markers {trackable, x, y} whose names are to be drawn. */
 export function drawStops(context, view, stops, colours) {
-  const markers = stops.map((stop) => ({ trackable: stop, x: view.near(stop.place.lng), y: view.y(stop.place.lat) }));
+  const markers = stops.map((stop) => ({ trackable: stop, x: view.near(stop.place.lng), y: view.y(stop.place.lat) }))
+    .filter(({ x, y }) => x > -MARGIN && y > -MARGIN && x < view.width + MARGIN && y < view.height + MARGIN);
   context.font = "650 11px system-ui, sans-serif";
   context.textAlign = "center";
   context.textBaseline = "middle";

@@ -4,9 +4,18 @@ import { t } from "./i18n.js";
 import { nextStop, nextStopText } from "./journey.js";
 import * as text from "./text.js";
 import { set } from "./list.js";
-import { coordinates, showPlace } from "./place.js";
+import { coordinates, keepPlace, showPlace } from "./place.js";
+import { StopList } from "./stops.js";
 
 const element = (id) => document.getElementById(id);
+
+let stops;
+
+/** Makes the buttons of the panel work; `fit` is called with the place of a stop that the user wants to see. */
+export function makePanel(fit) {
+  keepPlace();
+  stops = new StopList(element("journey"), fit);
+}
 
 /** Fills the panel; `shown` is the trackable's state, as far as it is known; `asked` is the resolution that the page requests. */
 export function showPanel(trackable, shown, asked, now) {
@@ -17,6 +26,7 @@ export function showPanel(trackable, shown, asked, now) {
   const facts = factsOf(trackable, shown, asked, now);
   for (const name of ["follow", "zoom"]) element(name).disabled = trackable.place === undefined;
   showPlace(trackable.place);
+  stops?.show(trackable, now);
   const list = element("facts");
   const names = facts.map(([name]) => name).join("\n");
   if (list.dataset.names !== names) {
