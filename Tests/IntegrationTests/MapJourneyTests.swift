@@ -118,7 +118,7 @@ import TrackingCore
 
     @Test(arguments: [(1440, 900), (390, 844)])
     func anAdministratorSetsChangesAndClearsAJourney(width: Int, height: Int) async throws {
-        let stage = try await MapStage()
+        let stage = try await MapStage(["--allow-commands"])
         try await stage.publish("van-7", 47.16, 9.51)
         let token = try await stage.run(["token", "create", "--name", "boss", "--admin"])
         let browser = try await WebDriver.start(width: width, height: height, isPhone: width < 600)
@@ -183,8 +183,9 @@ import TrackingCore
     @Test(arguments: [(390, 844), (1440, 900)])
     func aLinkShowsTheTurnOfItsStop(width: Int, height: Int) async throws {
         let stage = try await MapStage()
-        let trip = Trip(now: Date().timeIntervalSince1970)
         let link = try await stage.share("van-7", for: "2h")
+        // An estimate from before the creation of the link shows neither a distance nor a way.
+        let trip = Trip(now: Date().timeIntervalSince1970)
         try await stage.publish("van-7", 47.16, 9.51)
         try await stage.publish(trip.journey, of: "van-7")
         let browser = try await WebDriver.start(width: max(600, width), height: 900)
@@ -221,8 +222,9 @@ import TrackingCore
     // MARK: - The road
 
     /// A road that turns right and left, and a view of the map that shows all of it.
-    private static let road: [[Double]] = (0..<13).map {
-        [47.160 + Double($0 / 2) * 0.0006, 9.510 + Double(($0 + 1) / 2) * 0.0009]
+    private static let road: [[Double]] = (0..<13).map { (step: Int) -> [Double] in
+        let (north, east) = (Double(step / 2), Double((step + 1) / 2))
+        return [47.160 + north * 0.0006, 9.510 + east * 0.0009]
     }
 
     /// Records where each frame draws the marker, and computes its distance from the road in metres.
@@ -307,6 +309,10 @@ import TrackingCore
             return window.drawn.filter(({ x, y }) => fixes.every(([a, b]) => Math.hypot(a - x, b - y) > 6)).length
             """, as: Int.self)
         #expect(moments >= 10)
+        let places = (1...9).map { (step: Int) -> [[Double]] in
+            let chord = zip(Self.middle(step - 1), Self.middle(step)).map { ($0 + $1) / 2 }
+            return [Self.road[step], chord]
+        }
         // The trail has ink at each corner, and none on the straight line between two positions.
         let ink = try await browser.script(
             """
@@ -315,8 +321,7 @@ import TrackingCore
               const [x, y] = window.pixel(place).map((value) => Math.round(value * canvas.width / canvas.clientWidth));
               return canvas.getContext('2d').getImageData(x - 3, y - 3, 7, 7).data.some((value, i) => i % 4 === 3 && value > 0);
             };
-            return \((1...9).map { step in [Self.road[step], zip(Self.middle(step - 1), Self.middle(step)).map { ($0 + $1) / 2 }] })
-              .map(([corner, chord]) => `${has(corner)} ${has(chord)}`)
+            return \(places).map(([corner, chord]) => `${has(corner)} ${has(chord)}`)
             """, as: [String].self)
         #expect(ink == Array(repeating: "true false", count: 9))
         try await stage.keep(try await browser.screenshot(), "road-1440")

@@ -318,6 +318,7 @@ export const de = {
   "journey.saved": "Die Fahrt ist gespeichert.",
   "journey.cleared": "Die Fahrt ist gelöscht.",
   "journey.changed": "Jemand anderes hat die Fahrt inzwischen geändert. Sie wird gezeigt, wie sie jetzt ist.",
+  "journey.rejected": "Der Broker lässt das Gateway keine Fahrten setzen. Geben Sie ihm das Recht mit broker/add-gateway --commands.",
   "journey.full": "Eine Fahrt hat höchstens {count} Halte.",
   "destination.set": "Ziel setzen",
   "destination.remove": "Ziel entfernen",

@@ -319,6 +319,7 @@ export const en = {
   "journey.saved": "The journey is saved.",
   "journey.cleared": "The journey is cleared.",
   "journey.changed": "Somebody else has changed the journey meanwhile. It is shown as it is now.",
+  "journey.rejected": "The broker does not let the gateway set journeys. Give it the right with broker/add-gateway --commands.",
   "journey.full": "A journey has at most {count} stops.",
   "destination.set": "Set destination",
   "destination.remove": "Remove destination",

@@ -176,6 +176,7 @@ export class JourneyEditor {
     this.isBusy = false;
     if (id !== this.id) return;
     if (answer.ok) { this.close(); this.note.textContent = t(done); return; }
+    if (answer.status === 502) { this.note.textContent = t("journey.rejected"); return; }
     if (answer.status !== 412) { this.note.textContent = reason(answer); return; }
     const read = await send("GET", path("trackables", id, "journey"));
     if (id !== this.id) return;
