@@ -209,7 +209,8 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "TrackingHistoryTests", dependencies: ["TrackingCore", "TrackingHistory", "TestSupport"],
+            name: "TrackingHistoryTests",
+            dependencies: ["TrackingCore", "TrackingHistory", "TrackingTesting", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "TrackingMetricsTests", dependencies: ["TrackingMetrics", coreMetrics], swiftSettings: settings),

@@ -24,10 +24,11 @@ public struct TextColumn: Hashable, Sendable {
     /// - Parameters:
     ///   - name: The name of the column.
     ///   - cut: The number of terminal columns to which a name may be cut, before another column is omitted.
+    ///   - width: The least number of terminal columns that the column takes, unless it is cut.
     ///   - omission: The place of the column in the order of omission, 1 for the first one; `nil` if the column always
     ///     remains.
-    public static func text(_ name: String, cutTo cut: Int, omission: Int? = nil) -> TextColumn {
-        TextColumn(name: name, side: .left, width: 0, omission: omission, cut: cut)
+    public static func text(_ name: String, cutTo cut: Int, width: Int = 0, omission: Int? = nil) -> TextColumn {
+        TextColumn(name: name, side: .left, width: width, omission: omission, cut: cut)
     }
 
     /// Returns a column of numbers, times or positions, which are never cut.

@@ -63,10 +63,11 @@ import Testing
     /// The commands on the history: their arguments, and their options.
     static let history: [HistoryCase] = [
         HistoryCase(
-            History.self, ["history", "van"],
+            History.self, ["history", "van", "--engine", "valhalla:http://127.0.0.1:1"],
             Self.place + Self.span + [
                 ("bbox", "-8.7,52.6,-8.5,52.7"), ("trip", "abc"), ("max-points", "100"), ("format", "kml"),
-                ("output", "/tmp/van.kml"), ("units", "imperial"),
+                ("output", "/tmp/van.kml"), ("units", "imperial"), ("matched", nil),
+                ("engine", "valhalla:http://127.0.0.1:8002"),
             ]),
         HistoryCase(
             Last.self, ["last", "van", "--near", "-33.9,18.4", "--within", "500"],
@@ -76,6 +77,7 @@ import Testing
             Trips.self, ["trips", "van"],
             Self.place + Self.span + [
                 ("stop-radius", "50"), ("stop-time", "60"), ("format", "json"), ("units", "imperial"),
+                ("engine", "valhalla:http://127.0.0.1:8002"),
             ]),
         HistoryCase(
             Import.self, ["import", "van.gpx", "--trackable", "van"],

@@ -55,6 +55,19 @@ import TrackingStore
         #expect(rows[0].hasSuffix("number") == (limit != 80) && rows[0].contains("bearing"))
     }
 
+    @Test(arguments: [80, 120, nil]) func theRoadOfAMatchedPointIsTheLastColumn(limit: Int?) throws {
+        var lines = HistoryLines(units: .metric, limit: limit, isMatched: true)
+        var point = MatchedPoint(try self.point())
+        let name = "Straße des Siebzehnten Juni im Westen der Stadt"
+        (point.road, point.confidence) = (name, .matched)
+        let off = MatchedPoint(try self.point())
+        let rows = self.lines(String(decoding: lines.append(point) + lines.append(off), as: UTF8.self))
+        #expect(rows[0].hasSuffix("  road"))
+        #expect(rows[1].hasSuffix(limit == nil ? name : "…"), "\(rows[1])")
+        #expect(rows[2].hasSuffix("  off the road"))
+        if let limit { #expect(rows.allSatisfy { $0.columns <= limit }, "\(rows)") }
+    }
+
     @Test func ofTripsAndStopsThePlacesAreOmittedBeforeTheNumbers() throws {
         var table = TripTable(units: .metric)
         var trip = Trip(
@@ -68,5 +81,20 @@ import TrackingStore
         let start = TimeText.localDate(UnixTime(1_790_000_000))
         #expect(narrow[1].hasPrefix(start) && narrow[1].contains("118.8 km/h"), "\(narrow[1])")
         #expect(narrow.allSatisfy { $0.columns <= 80 })
+    }
+
+    @Test func theDistanceAlongTheRoadsIsBesideTheOther() throws {
+        var table = TripTable(units: .metric, hasRoads: true)
+        var trip = Trip(
+            id: "t-1", mode: "car", start: UnixTime(1_790_000_000), stream: try #require(StreamID("s")), seq: 1)
+        (trip.end, trip.distance, trip.duration) = (UnixTime(1_790_000_800), 8900, 800)
+        var row = TripRow(.recorded(trip, topSpeed: 33))
+        table.append(row)
+        row.roadDistance = 8100
+        table.append(row)
+        let wide = self.lines(table.text(limit: nil))
+        #expect(wide[0].contains("  distance  by road  "))
+        #expect(wide[1].contains("8.9 km        –  40.1 km/h") && wide[2].contains("8.9 km   8.1 km  40.1 km/h"))
+        #expect(row.value["roadDistance"] == .number(8100))
     }
 }

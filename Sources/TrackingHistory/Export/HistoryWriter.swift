@@ -15,15 +15,18 @@ public struct HistoryWriter: Sendable {
     private var lastStream: StreamID?
 
     /// Makes a writer that writes the points of one trackable in the given format.
-    public init(_ format: HistoryFormat, of trackable: TrackableID) {
+    ///
+    /// - Parameter isMatched: `true` for points that were matched with roads (``append(_:)-(MatchedPoint)``). The
+    ///   formats that have a place for them then contain the roads as well.
+    public init(_ format: HistoryFormat, of trackable: TrackableID, isMatched: Bool = false) {
         self.writer =
             switch format {
             case .text: TextWriter()
             case .json: JSONLinesWriter()
-            case .geojson: GeoJSONWriter()
+            case .geojson: GeoJSONWriter(isMatched: isMatched)
             case .gpx: GPXWriter(trackable)
             case .kml: KMLWriter(trackable)
-            case .csv: CSVWriter(trackable)
+            case .csv: CSVWriter(trackable, isMatched: isMatched)
             case .mfjson: MovingFeaturesWriter(trackable)
             }
     }
@@ -35,10 +38,20 @@ public struct HistoryWriter: Sendable {
     /// Returns the bytes of the next point. If the point comes from another stream (another life of the publisher's
     /// log) than the previous point, the track is interrupted between them, as by ``interrupt()``.
     public mutating func append(_ point: Location) -> [UInt8] {
+        Array(self.interruption(before: point).utf8) + self.writer.append(point)
+    }
+
+    /// Returns the bytes of the next point, which was matched with a road. The track is interrupted before a point that
+    /// follows missing ones.
+    public mutating func append(_ point: MatchedPoint) -> [UInt8] {
+        let interruption = point.isInterrupted ? self.writer.interrupt() : ""
+        return Array((interruption + self.interruption(before: point.location)).utf8) + self.writer.append(point)
+    }
+
+    private mutating func interruption(before point: Location) -> String {
         let isOther = point.stream != nil && self.lastStream != nil && point.stream != self.lastStream
-        let interruption = isOther ? self.writer.interrupt() : ""
         self.lastStream = point.stream ?? self.lastStream
-        return Array(interruption.utf8) + self.writer.append(point)
+        return isOther ? self.writer.interrupt() : ""
     }
 
     /// Interrupts the exported track between the last point and the next one, because points are missing there. Formats
@@ -55,14 +68,16 @@ public struct HistoryWriter: Sendable {
 protocol PointWriter: Sendable {
     mutating func begin() -> String
     mutating func append(_ point: Location) -> [UInt8]
+    mutating func append(_ point: MatchedPoint) -> [UInt8]
     mutating func interrupt() -> String
     mutating func finish() -> String
 }
 
 /// Default implementations for export formats that write nothing before the first point, between pieces of a track and
-/// after the last point.
+/// after the last point, and that have no place for the road of a point.
 extension PointWriter {
     func begin() -> String { "" }
+    mutating func append(_ point: MatchedPoint) -> [UInt8] { self.append(point.location) }
     func interrupt() -> String { "" }
     func finish() -> String { "" }
 }

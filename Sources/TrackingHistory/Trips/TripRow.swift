@@ -14,6 +14,8 @@ public struct TripRow: Hashable, Sendable {
     public private(set) var duration: Double
     /// The distance of a trip in metres; `nil` for a stop.
     public private(set) var distance: Double?
+    /// The distance of a trip along the roads in metres; `nil` for a stop or when it was not measured.
+    public var roadDistance: Double?
     /// The average speed of a trip in metres a second; `nil` for a stop or when unknown.
     public private(set) var averageSpeed: Double?
     /// The greatest speed during a trip in metres a second; `nil` for a stop or when unknown.
@@ -55,6 +57,7 @@ public struct TripRow: Hashable, Sendable {
         ]
         members["end"] = self.end.map { .number($0.seconds) }
         members["distance"] = self.distance.map { .number($0) }
+        members["roadDistance"] = self.roadDistance.map { .number($0) }
         members["averageSpeed"] = self.averageSpeed.map { .number($0) }
         members["topSpeed"] = self.topSpeed.map { .number($0) }
         members["tripId"] = self.trip.map { .text($0.id) }

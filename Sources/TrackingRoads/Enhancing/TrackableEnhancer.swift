@@ -36,10 +36,7 @@ struct TrackableEnhancer: Sendable {
     var bytes: Int { 2_048 + self.window.points.count * 400 + self.pending.count * 400 }
 
     /// The means of travel by the motion that the device reports: `auto` unless the device walks, runs or cycles.
-    var profile: TravelProfile {
-        if self.motion.contains(.cycling) { return .bicycle }
-        return self.motion.contains { $0 == .walking || $0 == .running } ? .pedestrian : .auto
-    }
+    var profile: TravelProfile { TravelProfile(motion: self.motion) }
 
     /// The fixes that the engine is to match. Calling it means that a request is under way.
     mutating func takeRequest() -> MatchWindow.Request? {

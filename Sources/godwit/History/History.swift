@@ -12,7 +12,8 @@ struct History: AsyncParsableCommand {
         discussion: """
             Points are written as they are read, in bounded memory. Text is a table for people, which omits columns \
             that do not fit into the terminal. --max-points leaves out the points that matter least, and reports on \
-            standard error how far off the track may be. Exit code 1: nothing is stored of the trackable.
+            standard error how far off the track may be. --matched puts the points on the road. Exit code 1: nothing \
+            is stored of the trackable.
 
             Example:
               godwit history van-7 --last 2h --format gpx --output today.gpx
@@ -37,6 +38,11 @@ struct History: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Export at most this many points, 2 to 1000000.", valueName: "n"))
     var maxPoints: Int?
 
+    @Flag(help: "Match the points with roads, by the routing engine of --engine.")
+    var matched = false
+
+    @OptionGroup var roads: RoadOptions
+
     @Option(help: ArgumentHelp("Write text, json, geojson, gpx, kml, csv or mfjson.", valueName: "format"))
     var format = HistoryFormat.text
 
@@ -51,14 +57,30 @@ struct History: AsyncParsableCommand {
         if let most = self.maxPoints {
             _ = try checked { () throws(TrackingError) in try HistorySimplifier(maximumPoints: most) }
         }
+        guard self.matched else { return }
+        if self.roads.engine == nil {
+            throw ValidationError(
+                "--matched needs a routing engine. Name it with --engine valhalla:http://HOST:PORT, or with the key engine in the configuration file"
+            )
+        }
+        if self.maxPoints != nil {
+            throw ValidationError("--matched and --max-points exclude each other. Leave one of them out")
+        }
     }
 
     func run() async throws {
         let times = try self.span.times(now: TimeText.now)
         let query = PointQuery(self.id, during: times, in: self.bbox, tripID: self.trip)
-        let lines = self.format == .text ? HistoryLines(units: self.units.units, limit: self.width) : nil
-        let export = HistoryExport(
-            query: query, format: self.format, maximumPoints: self.maxPoints, lines: lines)
+        let lines = HistoryLines(units: self.units.units, limit: self.width, isMatched: self.matched)
+        try await self.roads.use { engine in
+            let export = HistoryExport(
+                query: query, format: self.format, maximumPoints: self.maxPoints,
+                lines: self.format == .text ? lines : nil, engine: self.matched ? engine : nil)
+            try await self.write(export)
+        }
+    }
+
+    private func write(_ export: HistoryExport) async throws {
         try await self.store.use { store in
             let file = try OutputFile(self.output)
             var progress = ErrorProgress(isWanted: self.output.map { $0 != "-" } ?? !Terminal.isOutput)

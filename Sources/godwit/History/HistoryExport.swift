@@ -4,13 +4,15 @@ import TrackingHistory
 import TrackingStore
 
 /// Exports the points that a query finds in the history to a file. It keeps only one page of points in memory, or
-/// `maximumPoints` points if that limit is given.
+/// `maximumPoints` points if that limit is given. With a routing engine, it also keeps one run of points to match.
 struct HistoryExport {
     let query: PointQuery
     let format: HistoryFormat
     let maximumPoints: Int?
     /// The writer of the table for people, which the format `text` uses; `nil` for the other formats.
     var lines: HistoryLines?
+    /// The routing engine that matches the points with roads; `nil` to export the points as they were recorded.
+    var engine: (any RoadEngine)?
 
     /// The outcome of an export: the numbers of points that were found and written, and the largest deviation that the
     /// omitted points cause.
@@ -35,24 +37,28 @@ struct HistoryExport {
 
     /// Writes the points to a file in the export's format, and returns the outcome.
     ///
-    /// - Throws: The errors of the history and of the file.
+    /// - Throws: The errors of the history, of the file and of the routing engine.
     func run(
         _ store: any HistoryStore, to file: OutputFile, _ progress: inout ErrorProgress
     ) async throws -> Summary {
         let end = try await store.lastPositions(of: [self.query.trackable]).first?.location.time
         var share = TimeShare(end: [self.query.times.to, end].compactMap { $0 }.min())
         var writer = ExportWriter(
-            writer: HistoryWriter(self.format, of: self.query.trackable), lines: self.lines)
+            writer: HistoryWriter(self.format, of: self.query.trackable, isMatched: self.engine != nil),
+            lines: self.lines)
         try file.write(writer.begin())
         var summary = Summary()
         var simplifier = try self.maximumPoints.map { try HistorySimplifier(maximumPoints: $0) }
+        var matcher = self.engine.map { TrackMatcher($0) }
         var continuity = TrackContinuity(try await store.coverage(of: self.query.trackable))
         var leftOut = LeftOutPoints(self.query, in: store)
         try await store.readAll(self.query) { page in
             for point in page.map(\.location) {
                 let step = continuity.step(to: point)
                 let isInterrupted = try await Self.isInterruption(step, before: point, &leftOut)
-                if simplifier != nil {
+                if let matched = try await matcher?.append(point, isInterrupted: isInterrupted) {
+                    for point in matched { try file.write(writer.append(point)) }
+                } else if simplifier != nil {
                     if isInterrupted { simplifier?.interrupt() }
                     simplifier?.append(point)
                 } else {
@@ -63,6 +69,7 @@ struct HistoryExport {
             summary.found += page.count
             if let bar = share.bar(page) { progress.show(bar) }
         }
+        for point in try await matcher?.finish() ?? [] { try file.write(writer.append(point)) }
         summary.written = summary.found
         if let simplifier {
             for (index, piece) in simplifier.pieces.enumerated() {
@@ -99,6 +106,10 @@ private struct ExportWriter {
     mutating func finish() -> [UInt8] { self.writer.finish() }
 
     mutating func append(_ point: Location) -> [UInt8] {
+        self.lines?.append(point) ?? self.writer.append(point)
+    }
+
+    mutating func append(_ point: MatchedPoint) -> [UInt8] {
         self.lines?.append(point) ?? self.writer.append(point)
     }
 }

@@ -1,5 +1,6 @@
 import GodwitOptions
 import TrackingCore
+import TrackingHistory
 import TrackingStore
 
 /// The texts for the cells of a table for people that describe one position: place, time, speed, bearing and others.
@@ -74,26 +75,38 @@ struct HistoryLines {
 
     /// Creates the layout of the lines of `godwit history`.
     ///
-    /// - Parameter limit: The largest width of a line, in terminal columns; `nil` for no limit.
-    init(units: DisplayUnits, limit: Int?) {
+    /// - Parameters:
+    ///   - limit: The largest width of a line, in terminal columns; `nil` for no limit.
+    ///   - isMatched: `true` for points that were matched with roads. The last column then has the road.
+    init(units: DisplayUnits, limit: Int?, isMatched: Bool = false) {
         self.units = units
+        let road: TextColumn = limit == nil ? .value("road", .left) : .text("road", cutTo: 12, width: 32)
         self.layout = TextLayout(
             [
                 .value("time", .left, width: 26), .value("position", .left, width: 20),
                 .value("speed", width: 11, omission: 6), .value("altitude", width: 8, omission: 5),
                 .value("bearing", omission: 4), .value("accuracy", width: 9, omission: 3),
                 .value("battery", omission: 2), .value("number", width: 8, omission: 1),
-            ], limit: limit)
+            ] + (isMatched ? [road] : []), limit: limit)
     }
 
     /// Returns the line of one point of `godwit history`, with its line end. Before the first point, the result begins
     /// with the line of column names.
-    mutating func append(_ point: Location) -> [UInt8] {
+    mutating func append(_ point: Location) -> [UInt8] { self.line(point, []) }
+
+    /// Returns the line of one point that was matched with a road, as ``append(_:)-(Location)`` does.
+    mutating func append(_ point: MatchedPoint) -> [UInt8] {
+        let road = point.confidence == .offRoad ? "off the road" : point.road ?? TextTable.none
+        return self.line(point.location, [road])
+    }
+
+    private mutating func line(_ point: Location, _ road: [String]) -> [UInt8] {
         let cells = PositionCells(point: point, units: self.units)
-        let line = self.layout.line([
-            cells.time, cells.place, cells.speed, cells.altitude, cells.bearing, cells.accuracy, cells.battery,
-            cells.number,
-        ])
+        let line = self.layout.line(
+            [
+                cells.time, cells.place, cells.speed, cells.altitude, cells.bearing, cells.accuracy, cells.battery,
+                cells.number,
+            ] + road)
         defer { self.isFirst = false }
         return Array(((self.isFirst ? self.layout.header + "\n" : "") + line + "\n").utf8)
     }
