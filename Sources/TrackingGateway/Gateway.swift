@@ -223,7 +223,8 @@ public struct Gateway: Service {
         SessionRoutes(authenticator: authenticator, store: self.access, configuration: self.configuration.access).add(
             to: router)
         APIRoutes(
-            history: self.history, live: self.live ?? .none, names: RuleStore(self.database), access: self.access
+            history: self.history, live: self.live ?? .none, names: RuleStore(self.database), access: self.access,
+            roads: self.configuration.roads
         ).add(to: router)
         AdminRoutes(
             database: self.database, history: self.history, live: self.live ?? .none,

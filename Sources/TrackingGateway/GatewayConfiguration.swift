@@ -1,4 +1,5 @@
 public import ServiceLifecycle
+public import TrackingCore
 package import TrackingRules
 
 /// The settings of a gateway, such as its address, its database, its limits, its map tiles and its webhooks. They do
@@ -23,6 +24,8 @@ public struct GatewayConfiguration: Sendable {
     public var leaflet = GatewayConfiguration.debianLeaflet
     /// The source of the map tiles below the markers; `nil` to show a grid instead of a map.
     public var tiles: Tiles?
+    /// The routing engine that matches recorded points with roads; `nil` if there is none.
+    public var roads: (any RoadEngine)?
     /// The operator, whose name and logo the page of a share link shows; `nil` to show none.
     public var operatedBy: GatewayOperator?
     /// The settings of the HTTP routes for phones, such as the paths for Overland and the keys of OwnTracks.

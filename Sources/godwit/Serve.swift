@@ -95,15 +95,18 @@ struct Serve: AsyncParsableCommand {
             helps: GatewayMetrics.helps.merging(RecorderFigures.helps) { first, _ in first })
         MetricsSystem.bootstrap(metrics)
         let history = try await self.openHistory()
+        let engine = try self.map.roads()
         let gateway = Result {
             let subscriber = try self.subscriber()
             var configuration = try self.configuration(history)
+            configuration.roads = engine
             if self.broker.failFast { configuration.companions.append(BrokerWatch(events: subscriber.events)) }
             return try Gateway(
                 configuration: configuration, subscriber: subscriber, history: history.store, metrics: metrics)
         }
         let ending = Ending()
         do { try await Program.run(try gateway.get()) } catch { ending.note(error) }
+        await engine?.close()
         do { try await history.store?.close() } catch { ending.note(error) }
         if let error = ending.error { throw error }
     }

@@ -14,9 +14,11 @@ final class RecordedGateway: Sendable {
 
     static let start = UnixTime(1_790_000_000)
 
-    /// - Parameter counts: The number of points of each trackable: one a second, northward by about a metre.
-    init(_ counts: [String: Int], live: LiveState? = nil) async throws {
-        self.gateway = try TestGateway()
+    /// - Parameters:
+    ///   - counts: The number of points of each trackable: one a second, northward by about ten metres.
+    ///   - roads: The routing engine.
+    init(_ counts: [String: Int], live: LiveState? = nil, roads: (any RoadEngine)? = nil) async throws {
+        self.gateway = try TestGateway { $0.roads = roads }
         self.history = try SQLiteHistoryStore(path: self.gateway.folder.appending(path: "history.sqlite").path())
         self.live = live
         for (name, count) in counts { try await self.store(1...UInt64(count), of: name) }

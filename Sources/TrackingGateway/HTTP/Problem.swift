@@ -66,6 +66,11 @@ extension Problem {
                 .serviceUnavailable,
                 "The gateway's database cannot be used now: try again later.",
                 headers: [.retryAfter: Self.standardRetry])
+        case .engineUnavailable:
+            self.init(
+                .serviceUnavailable,
+                "The routing engine does not answer now: try again later, or send the request without matched=true.",
+                headers: [.retryAfter: Self.standardRetry])
         case .brokerUnreachable, .connectionLost, .spoolFailed:
             self.init(
                 .serviceUnavailable, "The gateway cannot reach the MQTT broker or write its log now: try again later.",

@@ -18,9 +18,14 @@ extension APIRoutes {
         let id = try context.readableTrackable()
         let caller = try context.requireCaller()
         try caller.checkReadsHistory()
-        let query = try self.query(request, "from", "to", "last", "bbox", "trip", "max-points", "format")
+        let query = try self.query(request, "from", "to", "last", "bbox", "trip", "max-points", "format", "matched")
         let format = try HistoryFormat.wanted(query, request)
         let maximum = try query.whole("max-points", in: 2...Self.maximumPoints)
+        let engine = try self.engine(query)
+        guard engine == nil || maximum == nil else {
+            throw Problem(
+                .badRequest, "The parameters 'matched' and 'max-points' cannot be used together: use one of them.")
+        }
         let wanted = PointQuery(id, during: try query.times(), in: try query.box(), tripID: query.trip)
         let history = try self.requireHistory()
         // Read the first page before the answer begins, so that an immediate failure has an error status of its own.
@@ -28,21 +33,38 @@ extension APIRoutes {
         if first.points.isEmpty, try await history.verify(id) == nil {
             throw Problem(.notFound, "The history has no records of this trackable.")
         }
-        let pieces = HistoryPieces(
+        var pieces = HistoryPieces(
             PointPages(history: history, query: wanted, first: first) { () throws(Problem) in
                 try await self.checkStillHolds(caller)
-            }, format: format, maximumPoints: maximum, coverage: try await history.coverage(of: id))
+            }, format: format, maximumPoints: maximum, coverage: try await history.coverage(of: id), engine: engine)
+        let beginning = try await pieces.beginning()
         return Response(
             status: .ok,
             headers: [
                 .contentType: format.mediaType,
                 .contentDisposition: "attachment; filename=\"\(id.topicLevel).\(format.fileExtension)\"",
             ],
-            body: ResponseBody { writer in
+            body: ResponseBody { [pieces] writer in
                 var pieces = pieces
+                try await writer.write(beginning)
                 while let piece = try await pieces.next() { try await writer.write(piece) }
                 try await writer.finish(nil)
             })
+    }
+
+    /// Returns the routing engine if a query asks for positions or distances on the road (`matched=true`); otherwise
+    /// `nil`.
+    ///
+    /// - Throws: `Problem` (400) if the gateway has no engine, or for another value than `true` and `false`.
+    func engine(_ query: APIQuery) throws(Problem) -> (any RoadEngine)? {
+        switch query["matched"] {
+        case nil, "false": return nil
+        case "true":
+            if let roads = self.roads { return roads }
+            throw Problem(
+                .badRequest, "This gateway cannot match points with roads: its operator configured no routing engine.")
+        default: throw Problem(.badRequest, "The parameter 'matched' must be true or false.")
+        }
     }
 }
 
@@ -119,6 +141,10 @@ struct HistoryPieces: Sendable {
     private var pages: PointPages
     private var writer: HistoryWriter
     private var continuity: TrackContinuity
+    /// The matcher of the points with roads; `nil` to write the points as they were recorded.
+    private var matcher: TrackMatcher?
+    /// `true` once a matched point was written.
+    private var hasMatched = false
     private let maximumPoints: Int?
     /// The points that remain after thinning, the reduction to `max-points`, and that are not written yet. `nil` before
     /// the points are thinned, and for a query without `max-points`.
@@ -134,11 +160,26 @@ struct HistoryPieces: Sendable {
     ///     for all points.
     ///   - coverage: For each stream of a publisher's log, the ranges of record numbers that the history has stored. A
     ///     missing number interrupts the track.
-    init(_ pages: PointPages, format: HistoryFormat, maximumPoints: Int?, coverage: [StreamID: StreamCoverage]) {
+    ///   - engine: The routing engine that matches the points with roads; `nil` for the points as they were recorded.
+    init(
+        _ pages: PointPages, format: HistoryFormat, maximumPoints: Int?, coverage: [StreamID: StreamCoverage],
+        engine: (any RoadEngine)? = nil
+    ) {
         self.pages = pages
-        self.writer = HistoryWriter(format, of: pages.query.trackable)
+        self.writer = HistoryWriter(format, of: pages.query.trackable, isMatched: engine != nil)
+        self.matcher = engine.map { TrackMatcher($0) }
         self.continuity = TrackContinuity(coverage)
         self.maximumPoints = maximumPoints
+    }
+
+    /// Returns the first bytes of the exported file. With a routing engine, they contain the first matched points, so
+    /// that an engine that does not answer is an error before the answer begins.
+    mutating func beginning() async throws -> ByteBuffer {
+        var beginning = ByteBuffer()
+        while self.stage == .begin || self.matcher != nil && !self.hasMatched, let piece = try await self.next() {
+            beginning.writeImmutableBuffer(piece)
+        }
+        return beginning
     }
 
     /// Returns the next bytes of the exported file; `nil` after the last bytes.
@@ -151,7 +192,10 @@ struct HistoryPieces: Sendable {
             let piece = self.maximumPoints == nil ? try await self.nextPage() : try await self.nextKept()
             if let piece { return piece }
             self.stage = .done
-            return ByteBuffer(bytes: self.writer.finish())
+            var last = ByteBuffer()
+            self.write(try await self.matcher?.finish() ?? [], to: &last)
+            last.writeBytes(self.writer.finish())
+            return last
         case .done: return nil
         }
     }
@@ -161,10 +205,20 @@ struct HistoryPieces: Sendable {
         var buffer = ByteBuffer()
         for point in page.map(\.location) {
             let step = self.continuity.step(to: point)
-            if try await self.pages.isInterrupted(step, before: point) { buffer.writeBytes(self.writer.interrupt()) }
-            buffer.writeBytes(self.writer.append(point))
+            let isInterrupted = try await self.pages.isInterrupted(step, before: point)
+            if let matched = try await self.matcher?.append(point, isInterrupted: isInterrupted) {
+                self.write(matched, to: &buffer)
+            } else {
+                if isInterrupted { buffer.writeBytes(self.writer.interrupt()) }
+                buffer.writeBytes(self.writer.append(point))
+            }
         }
         return buffer
+    }
+
+    private mutating func write(_ points: [MatchedPoint], to buffer: inout ByteBuffer) {
+        for point in points { buffer.writeBytes(self.writer.append(point)) }
+        if !points.isEmpty { self.hasMatched = true }
     }
 
     private mutating func nextKept() async throws -> ByteBuffer? {

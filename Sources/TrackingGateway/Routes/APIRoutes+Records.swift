@@ -13,7 +13,9 @@ extension APIRoutes {
         let id = try context.readableTrackable()
         let caller = try context.requireCaller()
         try caller.checkReadsHistory()
-        let times = try self.query(request, "from", "to", "last").times()
+        let asked = try self.query(request, "from", "to", "last", "matched")
+        let times = try asked.times()
+        let engine = try self.engine(asked)
         let history = try self.requireHistory()
         let recorded = try await history.allTrips(of: id, during: times)
         let listing = try TripListing(recorded: recorded, from: times.from, to: times.to)
@@ -22,25 +24,17 @@ extension APIRoutes {
         if recorded.isEmpty, first.points.isEmpty, try await history.verify(id) == nil {
             throw Problem(.notFound, "The history has no records of this trackable.")
         }
+        let pages = PointPages(history: history, query: query, first: first) { () throws(Problem) in
+            try await self.checkStillHolds(caller)
+        }
+        var pieces = TripPieces(pages, listing, history: history, engine: engine)
+        let beginning = try await pieces.beginning()
         return Response(
             status: .ok, headers: [.contentType: "application/json"],
-            body: ResponseBody { writer in
-                var listing = listing
-                var list = JSONListBuffer(#"{"trips":["#)
-                var pages = PointPages(history: history, query: query, first: first) { () throws(Problem) in
-                    try await self.checkStillHolds(caller)
-                }
-                while let page = try await pages.read() {
-                    for point in page where !point.hasClockFault {
-                        for entry in listing.append(point.location) { list.append(TripRow(entry).value.json) }
-                    }
-                    // A search may find nothing for a long time, so it checks whether the client has disconnected.
-                    try Task.checkCancellation()
-                    try await writer.write(list.take())
-                }
-                for entry in listing.finish() { list.append(TripRow(entry).value.json) }
-                list.end("]}\n")
-                try await writer.write(list.take())
+            body: ResponseBody { [pieces] writer in
+                var pieces = pieces
+                try await writer.write(beginning)
+                while let piece = try await pieces.next() { try await writer.write(piece) }
                 try await writer.finish(nil)
             })
     }
@@ -96,6 +90,62 @@ struct EventCursor {
     var text: String {
         let stream = (try? TrackableID(self.event.stream.rawValue))?.topicLevel ?? ""
         return "\(self.event.time.seconds)_\(self.event.seq)_\(stream)"
+    }
+}
+
+/// The trips and stops of a trackable as the bytes of a JSON object. The bytes are produced in portions.
+private struct TripPieces: Sendable {
+    private var pages: PointPages
+    private var listing: TripListing
+    private var list = JSONListBuffer(#"{"trips":["#)
+    private let history: any HistoryStore
+    /// The routing engine that measures distances along the roads; `nil` for a list without them.
+    private let engine: (any RoadEngine)?
+    /// `true` once a distance along the roads was measured.
+    private var hasMeasured = false
+    private var isDone = false
+
+    init(_ pages: PointPages, _ listing: TripListing, history: any HistoryStore, engine: (any RoadEngine)?) {
+        self.pages = pages
+        self.listing = listing
+        self.history = history
+        self.engine = engine
+    }
+
+    /// Returns the first bytes of the JSON object. With a routing engine, they contain the first measured trip, so that
+    /// an engine that does not answer is an error before the answer begins.
+    mutating func beginning() async throws -> ByteBuffer {
+        var beginning = ByteBuffer()
+        while self.engine != nil, !self.hasMeasured, let piece = try await self.next() {
+            beginning.writeImmutableBuffer(piece)
+        }
+        return beginning
+    }
+
+    /// Returns the next bytes of the JSON object; `nil` after the last bytes.
+    mutating func next() async throws -> ByteBuffer? {
+        guard !self.isDone else { return nil }
+        guard let page = try await self.pages.read() else {
+            self.isDone = true
+            for entry in self.listing.finish() { try await self.append(entry) }
+            self.list.end("]}\n")
+            return self.list.take()
+        }
+        for point in page where !point.hasClockFault {
+            for entry in self.listing.append(point.location) { try await self.append(entry) }
+        }
+        // A search may find nothing for a long time, so it checks whether the client has disconnected.
+        try Task.checkCancellation()
+        return self.list.take()
+    }
+
+    private mutating func append(_ entry: TripListing.Entry) async throws {
+        var row = TripRow(entry)
+        if let engine = self.engine {
+            try await row.measureRoads(of: self.pages.query.trackable, in: self.history, by: engine)
+            if row.roadDistance != nil { self.hasMeasured = true }
+        }
+        self.list.append(row.value.json)
     }
 }
 

@@ -2,7 +2,7 @@ package import Hummingbird
 import HTTPTypes
 import HummingbirdCore
 import NIOCore
-import TrackingCore
+package import TrackingCore
 package import TrackingRules
 import TrackingRuntime
 package import TrackingStore
@@ -13,6 +13,7 @@ package struct APIRoutes: Sendable {
     let live: LiveState
     let names: RuleStore
     let access: AccessStore
+    let roads: (any RoadEngine)?
     let clock = DeviceClock()
 
     /// Creates the API routes of one gateway, with which other programs read recorded data and the live state.
@@ -22,11 +23,16 @@ package struct APIRoutes: Sendable {
     ///   - live: The live state of the trackables.
     ///   - names: The labels of trackables, and the fences and rules.
     ///   - access: The store of permissions, which are checked again during long answers.
-    package init(history: (any HistoryStore)?, live: LiveState, names: RuleStore, access: AccessStore) {
+    ///   - roads: The routing engine that matches recorded points with roads; `nil` if there is none.
+    package init(
+        history: (any HistoryStore)?, live: LiveState, names: RuleStore, access: AccessStore,
+        roads: (any RoadEngine)? = nil
+    ) {
         self.history = history
         self.live = live
         self.names = names
         self.access = access
+        self.roads = roads
     }
 
     /// Adds the routes of the API to a router.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import TrackingCore
 import TrackingGateway
+import TrackingRoads
 
 /// The options of `godwit serve` for the background of the map.
 struct TileOptions: ParsableArguments {
@@ -17,7 +18,7 @@ struct TileOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Draw the streets of this routing engine on the map: valhalla:http://127.0.0.1:8002. --tiles and --mbtiles have precedence.",
+            "Draw the streets of this routing engine on the map, unless --tiles or --mbtiles is given, and let the API match recorded points with its roads: valhalla:http://127.0.0.1:8002.",
             valueName: "engine"))
     var engine: String?
 
@@ -41,6 +42,13 @@ struct TileOptions: ParsableArguments {
         if let path = self.mbtiles { return .file(path: path) }
         if let tiles = self.tiles { return try Self.source(tiles) }
         return try self.engine.map { (text) throws(TrackingError) in .engine(try EngineURL(text)) }
+    }
+
+    /// Returns the routing engine that matches recorded points with roads; `nil` without `--engine`, or if its address
+    /// has a path.
+    func roads() throws(TrackingError) -> ValhallaEngine? {
+        guard let engine = self.engine.flatMap({ EngineAddress(argument: $0) }) else { return nil }
+        return try ValhallaEngine(url: engine.url, timeout: RoadOptions.timeout)
     }
 
     /// Reads the value of `--tiles`: the path of an MBTiles file, or the address of a tile server.
