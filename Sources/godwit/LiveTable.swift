@@ -11,6 +11,8 @@ struct LiveTable {
         /// The match of the position with a road; `nil` for a position as its publisher published it.
         var enhancement: Enhancement?
         var resolution: ResolutionInForce?
+        /// The estimated arrival times at the stops of the trackable's journey, without the way; `nil` when unknown.
+        var estimate: Estimate?
         var trip: Trip?
         var hasNothingReceived = false
     }
@@ -37,6 +39,8 @@ struct LiveTable {
     static let maximumEvents = 5
     /// The largest number of terminal lines that the table uses for the newest log line that is held back: 3.
     private static let maximumLogged = 3
+    /// The seconds of a day, from which on an arrival has no time of day.
+    private static let day = 86_400.0
 
     init(hasColour: Bool, isSilent: Bool = false, units: DisplayUnits = .metric) {
         self.hasColour = hasColour
@@ -58,6 +62,9 @@ struct LiveTable {
             self.rows[id, default: Row()].enhancement = nil
         case .state(let id, let state, _): self.rows[id, default: Row()].state = state
         case .resolution(let id, let inForce): self.rows[id, default: Row()].resolution = inForce
+        case .estimate(let id, var estimate):
+            estimate?.route = []  // not shown, and long
+            self.rows[id, default: Row()].estimate = estimate
         case .trip(let id, let trip): self.rows[id, default: Row()].trip = trip
         case .event(let id, let event):
             self.events.append("\(TimeText.local(event.time)) \(id) \(WatchPrinter.describe(event))".printable)
@@ -74,7 +81,7 @@ struct LiveTable {
         case .connection(let lost?):
             self.connection = lost.reason.map { "not connected: \($0)" } ?? "closed"
             self.refusals = [:]
-        case .publishedLocation, .raw, .tripRecorded, .journey, .estimate, .positionsKept, .enhancedRefused: break
+        case .publishedLocation, .raw, .tripRecorded, .journey, .positionsKept, .enhancedRefused: break
         }
     }
 
@@ -150,6 +157,7 @@ struct LiveTable {
             .age: Cell(point.map { Self.span(now.since($0.time).inSeconds) } ?? (missing ? "never" : "")),
             .speed: Cell(point?.speed.map { self.units.speed($0) } ?? ""),
             .resolution: Cell(row.resolution?.resolution.argumentText ?? ""),
+            .eta: Cell(row.estimate.map { Self.arrival($0, now: now) } ?? ""),
             .due: Cell(due.map { $0 < .zero ? "overdue" : Self.span($0.inSeconds) } ?? ""),
             .position: point.map { Cell((row.isPredicted ? "~" : "") + Self.place($0)) }
                 ?? Cell(text: missing ? "nothing received" : ""),
@@ -158,6 +166,15 @@ struct LiveTable {
             .trip: trip.map(self.cell) ?? Cell(),
             .way: Cell(row.resolution?.approach.map { WatchPrinter.way($0, self.units) } ?? ""),
         ]
+    }
+
+    /// Returns the estimated arrival at the next stop: a time of day of this computer, the time until the arrival if it
+    /// is more than a day ahead (`3 d`), and `arrived` after the last stop. Empty when the arrival is unknown.
+    private static func arrival(_ estimate: Estimate, now: UnixTime) -> String {
+        guard let stop = estimate.nextStop else { return "arrived" }
+        guard let eta = stop.eta else { return "" }
+        let seconds = eta.since(now).inSeconds
+        return seconds < Self.day ? String(TimeText.local(eta).prefix(5)) : Self.span(seconds)
     }
 
     private static func road(_ enhancement: Enhancement) -> String {

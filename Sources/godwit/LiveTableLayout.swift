@@ -8,7 +8,7 @@ struct LiveTableLayout {
     /// A column of the live table. The cases are in the order of the columns from left to right, which is also the
     /// order of importance. If the terminal is too narrow, the last columns are left out first.
     enum Column: Int, CaseIterable, Comparable {
-        case trackable, state, age, speed, resolution, due, road, position, bearing, way, trip
+        case trackable, state, age, speed, resolution, due, eta, road, position, bearing, way, trip
 
         static func < (first: Column, second: Column) -> Bool { first.rawValue < second.rawValue }
 
@@ -17,7 +17,8 @@ struct LiveTableLayout {
             switch self {
             case .due: "next due"
             case .way: "to go"
-            case .trackable, .state, .age, .speed, .resolution, .road, .position, .bearing, .trip: "\(self)"
+            case .trackable, .state, .age, .speed, .resolution, .eta, .road, .position, .bearing, .trip:
+                "\(self)"
             }
         }
 
@@ -31,6 +32,7 @@ struct LiveTableLayout {
             case .speed: "100.0 km/h".columns
             case .resolution: "BALANCED/30000/0".columns
             case .due: "overdue".columns
+            case .eta: "23:59".columns
             case .road: "off the road".columns
             case .position: "-52.66310 -8.62670".columns
             case .bearing: "bearing".columns
@@ -97,8 +99,9 @@ struct LiveTableLayout {
             if Self.width(of: columns) + 1 + one.smallest <= width { columns.append((one.column, one.smallest)) }
         }
         Self.widen(&columns, to: wanted.map(\.usual), in: width)
-        // The road and the way to a destination have a column only while a row has one.
-        let absent = Set<Column>([.road, .way]).filter { column in !rows.contains { $0[column]?.isEmpty == false } }
+        // The arrival, the road and the way to a destination have a column only while a row has one.
+        let absent = Set<Column>([.eta, .road, .way]).filter { column in !rows.contains { $0[column]?.isEmpty == false }
+        }
         for one in wanted where one.column > .due && !absent.contains(one.column) {
             guard Self.width(of: columns) + 1 + one.usual <= width else { break }
             columns.append((one.column, one.usual))

@@ -95,6 +95,7 @@ struct Watch: AsyncParsableCommand {
         configuration.isSilent = self.silent
         configuration.wantsRaw = true
         configuration.prefers = self.enhanced ? .enhanced : .published
+        configuration.wantsJourneys = true
         configuration.watchesAll = self.all
         configuration.readsBrokerDrops = self.all
         configuration.requestForAll = self.resolution
@@ -105,7 +106,7 @@ struct Watch: AsyncParsableCommand {
         let watcher = Watcher(
             format: self.format, request: self.resolution, count: self.count, timeout: self.timeout,
             printsSkipped: self.skipped, failsFast: self.broker.failFast, named: Set(named), isSilent: self.silent,
-            units: self.units.units)
+            showsRoads: self.enhanced, units: self.units.units)
         guard let start = try self.start(now: TimeText.now) else {
             return try await self.watch(with: watcher, subscriber, subscriber.events)
         }

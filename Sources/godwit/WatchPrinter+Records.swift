@@ -32,6 +32,16 @@ extension WatchPrinter {
         (enhancement.road ?? enhancement.roadClass.map { "a \($0) road" } ?? "a road").printable
     }
 
+    /// Returns the estimated arrival at the next stop as text: `stop 4711 at 14:32:10 in 4.2 km EN_ROUTE`.
+    static func describe(_ estimate: Estimate, _ units: DisplayUnits) -> String {
+        guard let stop = estimate.nextStop else { return "arrived at all stops" }
+        let parts = [
+            "stop \(stop.id.printable)", stop.eta.map { "at \(TimeText.local($0))" },
+            stop.distance.map { "in \(units.distance($0))" }, stop.status.rawValue,
+        ]
+        return parts.compactMap(\.self).joined(separator: " ")
+    }
+
     /// Returns a tracking event as one line of text: its kind and its detail, the additional JSON data. A long detail
     /// is cut.
     static func describe(_ event: TrackingEvent) -> String {
@@ -63,13 +73,16 @@ extension WatchPrinter {
         return self.feature(id, event.location, "event", MessageCodec.encode(rest))
     }
 
-    /// Returns a position as the text of a GeoJSON Feature. One of its properties is the position's kind, measured or
-    /// predicted.
-    static func feature(_ id: TrackableID, _ point: Location, _ kind: LocationUpdate.Kind) -> String {
+    /// Returns a position as the text of a GeoJSON Feature. Two of its properties are the position's kind, measured or
+    /// predicted, and the name of its road if there is one.
+    static func feature(
+        _ id: TrackableID, _ point: Location, _ kind: LocationUpdate.Kind, road: String? = nil
+    ) -> String {
         let properties = "\"properties\":{"
+        let road = road.map { "\"road\":\(self.quoted($0))," } ?? ""
         let feature = String(decoding: LocationCodec.encodeFeature(point), as: UTF8.self)
         let members = feature.dropFirst().replacing(
-            properties, with: "\(properties)\"type\":\(self.quoted(kind.rawValue)),", maxReplacements: 1)
+            properties, with: "\(properties)\"type\":\(self.quoted(kind.rawValue)),\(road)", maxReplacements: 1)
         return "{\"id\":\(self.quoted(id.rawValue)),\(members)"
     }
 
@@ -81,4 +94,9 @@ extension WatchPrinter {
         return "{\"id\":\(self.quoted(id.rawValue)),\"type\":\"Feature\",\"geometry\":\(geometry),"
             + "\"properties\":{\"event\":\"\(name)\",\(members)}"
     }
+}
+
+extension Estimate {
+    /// The first stop at which the trackable has not arrived; `nil` after the last arrival.
+    var nextStop: Stop? { self.stops.first { $0.status != .arrived } }
 }

@@ -12,13 +12,15 @@ enum WatchFormat: String, ExpressibleByArgument, CaseIterable {
 struct WatchPrinter {
     let format: WatchFormat
     let printsSkipped: Bool
+    /// `true` for a column of CSV with the road of each position.
+    var showsRoads = false
     /// The units in which text for people shows speeds and distances. Formats for programs always use metres and metres
     /// per second.
     var units = DisplayUnits.metric
 
     /// The text to print before the first event: the line with the column names in the format CSV; `nil` in other
     /// formats.
-    var header: String? { self.format == .csv ? WatchRow.header + "\n" : nil }
+    var header: String? { self.format == .csv ? WatchRow.header + (self.showsRoads ? ",road" : "") + "\n" : nil }
 
     /// Returns an event as text in the selected format, with its line end; `nil` if the format does not show this kind
     /// of event.
@@ -27,7 +29,8 @@ struct WatchPrinter {
         case .text: self.line(event, receivedAt).map { $0 + "\n" }
         case .json: self.json(event, receivedAt)?.printableJSON
         case .geojson: self.features(event).map { "\u{1E}\($0.printableJSON)\n" }.joinedOrNil
-        case .csv: self.rows(event).map { $1.text($0, receivedAt: receivedAt) }.joinedOrNil
+        case .csv:
+            self.rows(event).map { $1.text($0, receivedAt: receivedAt, showsRoads: self.showsRoads) }.joinedOrNil
         }
     }
 
@@ -88,7 +91,9 @@ struct WatchPrinter {
         case .event(let id, let event):
             let place = event.location.map { " at \(Self.place($0))" } ?? ""
             return "\(head(id)) event \(Self.describe(event))\(place)"
-        case .publishedLocation, .tripRecorded, .journey, .estimate, .positionsKept, .silent, .refused,
+        case .estimate(let id, let estimate):
+            return "\(head(id)) estimate \(estimate.map { Self.describe($0, self.units) } ?? "unknown")"
+        case .publishedLocation, .tripRecorded, .journey, .positionsKept, .silent, .refused,
             .enhancedRefused, .publishRefused, .badMessage, .connection:
             return nil
         }
@@ -182,7 +187,9 @@ struct WatchPrinter {
             return Self.object("trip", id, receivedAt, message: trip.map { MessageCodec.encode($0) })
         case .event(let id, let event):
             return Self.object("event", id, receivedAt, message: MessageCodec.encode(event))
-        case .publishedLocation, .tripRecorded, .journey, .estimate, .positionsKept, .silent, .refused,
+        case .estimate(let id, let estimate):
+            return Self.object("estimate", id, receivedAt, message: estimate.map { MessageCodec.json(of: $0) })
+        case .publishedLocation, .tripRecorded, .journey, .positionsKept, .silent, .refused,
             .enhancedRefused, .publishRefused, .badMessage, .connection:
             return nil
         }
@@ -223,7 +230,7 @@ struct WatchPrinter {
         case .trip(let id, let trip?): [Self.feature(id, trip)]
         case .event(let id, let event): [Self.feature(id, event)]
         default:
-            self.points(event).map { Self.feature($0, $1.location, $1.kind) }
+            self.points(event).map { Self.feature($0, $1.location, $1.kind, road: $1.enhancement?.road) }
         }
     }
 
@@ -233,7 +240,9 @@ struct WatchPrinter {
         case .event(let id, let event): [(id, WatchRow(event))]
         default:
             self.points(event).map {
-                ($0, WatchRow($1.location, kind: $1.kind, isSkipped: $1.isSkipped, isLate: $1.isLate))
+                var row = WatchRow($1.location, kind: $1.kind, isSkipped: $1.isSkipped, isLate: $1.isLate)
+                row.road = $1.enhancement?.road
+                return ($0, row)
             }
         }
     }

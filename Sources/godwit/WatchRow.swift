@@ -23,6 +23,8 @@ struct WatchRow {
     private var duration: Double?
     private var detail: String?
     private var type: LocationUpdate.Kind?
+    /// The name of the road of the position; `nil` for a road without a name and off the road.
+    var road: String?
 
     /// Makes a line of the CSV output of `godwit watch` from a position, its kind (measured or predicted), and the
     /// flags skipped and late.
@@ -51,7 +53,9 @@ struct WatchRow {
     }
 
     /// Returns the position, trip or tracking event as one line of CSV, with its line end.
-    func text(_ id: TrackableID, receivedAt: UnixTime) -> String {
+    ///
+    /// - Parameter showsRoads: `true` for a further column with the road.
+    func text(_ id: TrackableID, receivedAt: UnixTime, showsRoads: Bool = false) -> String {
         let point = self.location
         func text(_ text: String?) -> String { text.map { CSVField.text($0) } ?? "" }
         func value(_ value: (some CustomStringConvertible)?) -> String {
@@ -66,6 +70,7 @@ struct WatchRow {
         fields += [value(TimeText.rfc3339(receivedAt)), text(self.event), text(self.kind), text(self.tripID)]
         fields += [text(self.tripMode), value(self.distance), value(self.duration)]
         fields += [self.detail.map { CSVField.json($0) } ?? "", text(self.type?.rawValue)]
+        if showsRoads { fields.append(text(self.road)) }
         return fields.joined(separator: ",") + "\n"
     }
 }

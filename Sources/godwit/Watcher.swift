@@ -18,6 +18,8 @@ struct Watcher: Sendable {
     let named: Set<TrackableID>
     /// `true` if the watcher is silent: publishers do not count it as a subscriber, and it never requests a resolution.
     let isSilent: Bool
+    /// `true` if the watcher prefers positions on the road, so that CSV has a column for the road.
+    let showsRoads: Bool
     let units: DisplayUnits
 
     /// The shortest time between two drawings of the table, unless a key is pressed. Many events in a short time then
@@ -28,7 +30,7 @@ struct Watcher: Sendable {
 
     init(
         format: WatchFormat, request: Resolution?, count: Int?, timeout: Double?, printsSkipped: Bool, failsFast: Bool,
-        named: Set<TrackableID>, isSilent: Bool, units: DisplayUnits
+        named: Set<TrackableID>, isSilent: Bool, showsRoads: Bool, units: DisplayUnits
     ) {
         self.format = format
         self.request = request
@@ -38,6 +40,7 @@ struct Watcher: Sendable {
         self.failsFast = failsFast
         self.named = named
         self.isSilent = isSilent
+        self.showsRoads = showsRoads
         self.units = units
     }
 
@@ -104,7 +107,8 @@ struct Watcher: Sendable {
         _ events: Events, _ ending: Ending
     ) async throws where Events.Element == SubscriberEvent {
         let output = Output()
-        let printer = WatchPrinter(format: self.format, printsSkipped: self.printsSkipped, units: self.units)
+        let printer = WatchPrinter(
+            format: self.format, printsSkipped: self.printsSkipped, showsRoads: self.showsRoads, units: self.units)
         if let header = printer.header { try await output.write(header) }
         var left = self.count ?? .max
         var refusals = Refusals(named: self.named)

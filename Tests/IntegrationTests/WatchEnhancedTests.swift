@@ -10,9 +10,22 @@ import TrackingMQTT
     private enum Message {
         case published(UInt64)
         case enhanced(UInt64)
+        /// The estimate of an arrival, in seconds from now.
+        case estimate(Double)
 
         func outgoing() throws -> OutgoingMessage {
             switch self {
+            case .estimate(let seconds):
+                OutgoingMessage(
+                    topic: "tracking/van-7/estimate",
+                    payload: try MessageCodec.encode(
+                        Estimate(
+                            time: UnixTime(Self.now), basis: .route,
+                            stops: [
+                                Estimate.Stop(
+                                    id: "4711", eta: UnixTime(Self.now + seconds), distance: 4200,
+                                    status: .enRoute)
+                            ])), isRetained: true)
             case .published(let seq): try Self.message("tracking/van-7", LocationUpdate(location: Self.fix(seq)))
             case .enhanced(let seq):
                 try Self.message(
@@ -22,6 +35,8 @@ import TrackingMQTT
                         enhancement: Enhancement(confidence: .matched, road: "Main Street", way: 42)))
             }
         }
+
+        private static var now: Double { Date().timeIntervalSince1970 }
 
         private static func fix(_ seq: UInt64) throws -> Location {
             var fix = Location(
@@ -89,6 +104,34 @@ import TrackingMQTT
         try await self.publish(.enhanced(3), .enhanced(4), .published(5), .enhanced(5), to: broker)
         try await wait(for: "1", "1 Main Street", "2 Main Street", "3", "4", "4 Main Street", "5 Main Street")
         #expect(watch.output.contains(#""enhanced":{"road":"Main Street","way":42,"confidence":"matched"}"#))
+        watch.terminate()
+        #expect(try await watch.result(within: .seconds(60)).code == 0)
+    }
+
+    @Test(arguments: [80, 120]) func theLiveTableShowsTheRoadAndTheArrival(columns: UInt16) async throws {
+        let broker = try await MosquittoProcess.start()
+        try await self.publish(.published(1), .enhanced(1), .estimate(3 * 86_400), to: broker)
+        let terminal = try TestTerminal(columns: columns, rows: 12)
+        let watch = try Programs.start(
+            "godwit", ["watch", "van-7", "--broker", broker.url, "--enhanced"], environment: ["TERM": "xterm"],
+            terminal: terminal)
+        try await terminal.wait { lines in
+            lines.contains { $0.hasPrefix("van-7") && $0.contains(" 3 d ") && $0.contains("Main Street") }
+        }
+        #expect(terminal.lines[0].contains(" next due eta") && terminal.lines[0].contains(" road"))
+        #expect(terminal.lines.allSatisfy { $0.count <= Int(columns) })
+        terminal.press("q")
+        #expect(try await watch.result(within: .seconds(60)).code == 0)
+    }
+
+    @Test func anEstimateIsALineOfJSON() async throws {
+        let broker = try await MosquittoProcess.start()
+        try await self.publish(.published(1), .estimate(600), to: broker)
+        let watch = try Programs.start("godwit", ["watch", "--all", "--broker", broker.url, "--format", "json"])
+        try await watch.wait(within: .seconds(60)) { $0.contains(#""event":"estimate""#) }
+        let lines = try watch.output.split(separator: "\n").map { try JSONValue(json: $0.utf8) }
+        let estimate = try #require(lines.first { $0["event"]?.text == "estimate" })
+        #expect(estimate["trackable"]?.text == "van-7" && estimate["stops"]?.list?.first?["id"]?.text == "4711")
         watch.terminate()
         #expect(try await watch.result(within: .seconds(60)).code == 0)
     }

@@ -29,14 +29,27 @@ import Testing
 
     @Test func wideTerminalsShowMore() {
         #expect(self.shown(100) == [.trackable, .state, .age, .speed, .resolution, .due, .position, .bearing])
-        let withoutWay = Column.allCases.filter { $0 != .way && $0 != .road }
+        let withoutWay = Column.allCases.filter { ![.way, .road, .eta].contains($0) }
         #expect(self.shown(120) == withoutWay)
         #expect(self.shown(120, []) == withoutWay)
         var away = Self.usual
         away[.way] = LiveTableLayout.Cell("4.2 km 0:06:10")
         away[.road] = LiveTableLayout.Cell(text: "Landstrasse")
-        #expect(LiveTableLayout(width: 160, rows: [away]).columns.map(\.column) == Column.allCases)
         #expect(self.shown(82, [away]) == [.trackable, .state, .age, .speed, .resolution, .due, .road])
+        away[.eta] = LiveTableLayout.Cell("14:32")
+        #expect(LiveTableLayout(width: 160, rows: [away]).columns.map(\.column) == Column.allCases)
+    }
+
+    @Test func eightyColumnsShowTheArrivalAndTheRoad() {
+        var row = Self.usual
+        row[.eta] = Cell("14:32")
+        row[.road] = Cell(text: "Landstrasse")
+        #expect(self.shown(80, [row]) == [.trackable, .state, .age, .speed, .resolution, .due, .eta])
+        row[.trackable] = Cell(text: "van-7")
+        #expect(self.shown(80, [row]) == [.trackable, .state, .age, .speed, .resolution, .due, .eta, .road])
+        let layout = LiveTableLayout(width: 80, rows: [row])
+        #expect(layout.head.columns == 80 && layout.head.hasSuffix(" next due eta   road        "))
+        #expect(layout.line(row).hasSuffix(" overdue  14:32 Landstrasse "))
     }
 
     @Test func aNarrowTerminalShortensTheNameAndThenLeavesColumnsOut() {

@@ -222,10 +222,10 @@ import TrackingTesting
         var matcher = TrackMatcher(Away())
         let none = try await matcher.append(Points.at(0, 0.5, 0.5))
         #expect(none.isEmpty)
-        do {
+        do throws(TrackingError) {
             _ = try await matcher.finish()
             Issue.record("the engine is away")
-        } catch let error as TrackingError {
+        } catch {
             #expect(error.code == .engineUnavailable)
         }
     }
