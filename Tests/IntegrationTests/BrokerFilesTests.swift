@@ -427,7 +427,8 @@ import TrackingMQTT
                         let message = OutgoingMessage(topic: "tracking/van/\(topic)", payload: [1], isRetained: false)
                         var refusal: TrackingError?
                         do throws(TrackingError) { try await client.publish(message) } catch { refusal = error }
-                        #expect(refusal?.code == (isGranted ? nil : .notAuthorized), "\(user) writes \(topic)")
+                        let expected: TrackingError.Code? = isGranted ? nil : .notAuthorized
+                        #expect(refusal?.code == expected, "\(user) writes \(topic)")
                     }
                 }
             }

@@ -28,7 +28,7 @@ import TrackingMQTT
     }
 
     private static let way = stride(from: 47.15, through: 47.33, by: 0.01).map {
-        Coordinate(wrappingLatitude: $0, longitude: 9.5)
+        Coordinate(latitude: $0, longitude: 9.5)!  // within the range
     }
 
     private func publish(_ payload: [UInt8], _ topic: String, _ stage: MapStage) async throws {
@@ -82,7 +82,7 @@ import TrackingMQTT
             LocationCodec.encode(
                 LocationUpdate(
                     location: Location(
-                        coordinate: Coordinate(wrappingLatitude: 47.15, longitude: 9.5), time: UnixTime(now)))),
+                        coordinate: try #require(Coordinate(latitude: 47.15, longitude: 9.5)), time: UnixTime(now)))),
             "tracking/van", stage)
         let page = try await EventStream("/api/v1/live", port: stage.port, headers: boss)
         _ = try await page.first { $0.name == "position" }

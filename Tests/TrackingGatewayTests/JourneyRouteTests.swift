@@ -13,7 +13,7 @@ import TrackingSubscriber
 /// The routes of journeys and estimates, with a broker that accepts, rejects or loses what the gateway publishes.
 @Suite(.timeLimit(.minutes(1))) struct JourneyRouteTests {
     /// The behaviour of the broker.
-    private enum Broker: Sendable {
+    enum Broker: Sendable {
         case stores, rejects, isAway
     }
 
@@ -141,7 +141,7 @@ import TrackingSubscriber
     @Test(arguments: [
         (Broker.rejects, 502, "broker/add-gateway --commands"), (.isAway, 503, "there is no connection to the broker"),
     ])
-    private func theAnswerFollowsTheBroker(broker: Broker, status: Int, reason: String) async throws {
+    func theAnswerFollowsTheBroker(broker: Broker, status: Int, reason: String) async throws {
         let stage = Stage(broker)
         let answer = try await stage.send(.put, Self.path, Self.body)
         #expect(answer.status.code == status && answer.text.contains(reason), "\(answer.text)")
@@ -225,6 +225,11 @@ import TrackingSubscriber
         #expect(caller?.stop == "order-22")
     }
 
+    /// The number of changes that run.
+    private final class Running: Sendable {
+        let count = Atomic(0)
+    }
+
     /// A change of a journey waits for an earlier change of the same journey.
     @Test func changesOfOneJourneyFollowEachOther() async throws {
         let desk = JourneyDesk { (_, _) throws(TrackingError) in
@@ -232,18 +237,14 @@ import TrackingSubscriber
             true
         }
         let van = try TrackableID("van")
-        let running = Mutex(0)
+        let running = Running()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<20 {
                 group.addTask {
                     try await desk.exclusively(van) {
-                        let count = running.withLock { running in
-                            running += 1
-                            return running
-                        }
-                        #expect(count == 1)
+                        #expect(running.count.add(1, ordering: .relaxed).newValue == 1)
                         await Task.yield()
-                        running.withLock { $0 -= 1 }
+                        running.count.subtract(1, ordering: .relaxed)
                     }
                 }
             }

@@ -22,7 +22,9 @@ enum SampleJourney {
         Journey.Stop(id: id, name: name, location: self.place(latitude))
     }
 
-    static func place(_ latitude: Double) -> Coordinate { Coordinate(wrappingLatitude: latitude, longitude: 9.5) }
+    static func place(_ latitude: Double) -> Coordinate {
+        Coordinate(latitude: latitude, longitude: 9.5)!  // within the range
+    }
 
     /// The estimate of a trackable that has arrived at the first stops of the journey.
     static func estimate(arrived: Int = 0, at time: Double = 1_790_000_000) -> Estimate {

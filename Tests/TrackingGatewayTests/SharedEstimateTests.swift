@@ -1,3 +1,4 @@
+import NIOCore
 import Testing
 import TrackingCore
 import TrackingSubscriber
@@ -134,7 +135,8 @@ import TrackingSubscriber
                 filter: .both, maximumSilence: .seconds(30),
                 approach: Approach(
                     destination: SampleJourney.journey.stops[0].location, distance: 4321, timeToArrival: .seconds(300)))
-            let update = try #require(state.happened(.resolution(self.van, inForce), at: UnixTime(2)))
+            let happened = state.happened(.resolution(self.van, inForce), at: UnixTime(2))
+            let update = try #require(happened)
             let link = LiveSelection(.everything, reads: .all, span: self.span, stop: stop)
             #expect(self.opening(state, link, after: nil).contains { $0.kind == .resolution })
             return String(buffer: link.frame(of: update)) + self.frames(self.opening(state, link, after: nil), link)

@@ -45,7 +45,7 @@ import TrackingCore
         _ = talk.connect(1)
         _ = talk.receive("bus/journey", Self.journey, retained: true)
         let granted = talk.granted()
-        let ended = granted + talk.wait(.seconds(40))
+        let ended = granted + talk.wait(.seconds(90))
         let cleared = ended.filter { $0.hasSuffix("cleared") }
         #expect(cleared == ["van estimate cleared", "van journey cleared"], "\(ended)")
         #expect(talk.wait(.seconds(60)).allSatisfy { !$0.hasSuffix("cleared") })

@@ -44,7 +44,15 @@ struct KnownJourneys: Sendable {
     /// The largest total size of all journeys and estimates, as JSON: 128 MiB.
     static let maximumBytes = 134_217_728
 
-    private var entries: [TrackableID: (progress: JourneyProgress, bytes: Int)] = [:]
+    private struct Entry: Sendable {
+        var progress = JourneyProgress()
+        var journeyBytes = 0
+        var estimateBytes = 0
+
+        var bytes: Int { self.journeyBytes + self.estimateBytes }
+    }
+
+    private var entries: [TrackableID: Entry] = [:]
     private var bytes = 0
     private let limit: Int
 
@@ -57,29 +65,39 @@ struct KnownJourneys: Sendable {
     /// Returns the journey and the estimate of a trackable.
     subscript(id: TrackableID) -> JourneyProgress { self.entries[id]?.progress ?? JourneyProgress() }
 
-    /// Sets a trackable's journey or its estimate, or removes it (`nil`).
-    mutating func set<Value: Equatable>(
-        _ member: WritableKeyPath<JourneyProgress, Value?>, of id: TrackableID, to value: Value?
-    ) -> Outcome {
-        let before = self[id]
-        guard before[keyPath: member] != value else { return .unchanged }
-        var progress = before
-        progress[keyPath: member] = value
-        if self.keep(progress, of: id) { return .changed }
-        progress[keyPath: member] = nil
-        _ = self.keep(progress, of: id)
-        return .tooLarge
+    /// Sets the journey of a trackable, or removes it (`nil`).
+    ///
+    /// - Parameter bytes: The size of the journey as JSON.
+    mutating func setJourney(_ journey: Journey?, of id: TrackableID, bytes: Int) -> Outcome {
+        var entry = self.entries[id] ?? Entry()
+        guard entry.progress.journey != journey else { return .unchanged }
+        let fits = self.fits(bytes, insteadOf: entry.journeyBytes)
+        (entry.progress.journey, entry.journeyBytes) = fits ? (journey, bytes) : (nil, 0)
+        self.keep(entry, of: id)
+        return fits ? .changed : .tooLarge
+    }
+
+    /// Sets the estimate of a trackable, or removes it (`nil`).
+    ///
+    /// - Parameter bytes: The size of the estimate as JSON.
+    mutating func setEstimate(_ estimate: Estimate?, of id: TrackableID, bytes: Int) -> Outcome {
+        var entry = self.entries[id] ?? Entry()
+        guard entry.progress.estimate != estimate else { return .unchanged }
+        let fits = self.fits(bytes, insteadOf: entry.estimateBytes)
+        (entry.progress.estimate, entry.estimateBytes) = fits ? (estimate, bytes) : (nil, 0)
+        self.keep(entry, of: id)
+        return fits ? .changed : .tooLarge
     }
 
     /// Forgets the journey and the estimate of a trackable.
-    mutating func forget(_ id: TrackableID) { self.bytes -= self.entries.removeValue(forKey: id)?.bytes ?? 0 }
+    mutating func forget(_ id: TrackableID) { self.keep(Entry(), of: id) }
 
-    private mutating func keep(_ progress: JourneyProgress, of id: TrackableID) -> Bool {
-        let size = (progress.journeyJSON?.count ?? 0) + (progress.estimateJSON?.count ?? 0)
-        let total = self.bytes - (self.entries[id]?.bytes ?? 0) + size
-        guard total <= self.limit || size == 0 else { return false }
-        self.entries[id] = size == 0 ? nil : (progress, size)
-        self.bytes = total
-        return true
+    private func fits(_ bytes: Int, insteadOf before: Int) -> Bool {
+        bytes == 0 || self.bytes - before + bytes <= self.limit
+    }
+
+    private mutating func keep(_ entry: Entry, of id: TrackableID) {
+        self.bytes += entry.bytes - (self.entries[id]?.bytes ?? 0)
+        self.entries[id] = entry.bytes == 0 ? nil : entry
     }
 }

@@ -5,13 +5,17 @@ extension LiveHubState {
     /// Handles a journey of a trackable, or that it was cleared (`nil`). Returns the update for live streams; `nil` if
     /// the journey has not changed.
     mutating func planned(_ journey: Journey?, of id: TrackableID, at wall: UnixTime) -> LiveUpdate? {
-        self.changed(.journey, of: id, self.journeys.set(\.journey, of: id, to: journey), at: wall)
+        let json = journey.map { MessageCodec.json(of: $0) }
+        return self.changed(
+            .journey, of: id, self.journeys.setJourney(journey, of: id, bytes: json?.count ?? 0), json, at: wall)
     }
 
     /// Handles an estimate of a trackable, or that it was cleared (`nil`). Returns the update for live streams; `nil`
     /// if the estimate has not changed.
     mutating func estimated(_ estimate: Estimate?, of id: TrackableID, at wall: UnixTime) -> LiveUpdate? {
-        self.changed(.estimate, of: id, self.journeys.set(\.estimate, of: id, to: estimate), at: wall)
+        let json = estimate.map { MessageCodec.json(of: $0) }
+        return self.changed(
+            .estimate, of: id, self.journeys.setEstimate(estimate, of: id, bytes: json?.count ?? 0), json, at: wall)
     }
 
     /// Returns earlier updates as a stream may receive them now: for a share link, with the present journey and
@@ -35,14 +39,14 @@ extension LiveHubState {
     }
 
     private mutating func changed(
-        _ kind: LiveUpdate.Kind, of id: TrackableID, _ outcome: KnownJourneys.Outcome, at wall: UnixTime
+        _ kind: LiveUpdate.Kind, of id: TrackableID, _ outcome: KnownJourneys.Outcome, _ json: [UInt8]?,
+        at wall: UnixTime
     ) -> LiveUpdate? {
         if outcome == .tooLarge { self.droppedJourneys += 1 }
         guard outcome != .unchanged else { return nil }
-        let progress = self.journeys[id]
-        let payload = kind == .journey ? progress.journeyJSON : progress.estimateJSON
+        let payload = outcome == .tooLarge ? nil : json
         // A cleared journey may have been erased, so no interrupted stream receives the earlier ones.
         if payload == nil { self.removeUpdates(kind, of: id) }
-        return self.journeyUpdate(kind, of: id, progress, payload, at: wall)
+        return self.journeyUpdate(kind, of: id, self.journeys[id], payload, at: wall)
     }
 }
