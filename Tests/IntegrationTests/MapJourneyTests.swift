@@ -11,7 +11,7 @@ import TrackingCore
     private let stops = "document.querySelector('#stops').innerText"
     private let card = "document.querySelector('#card').innerText"
 
-    /// The number of pixels of the map in the colour of the route.
+    /// The number of pixels of the map in the colour of the route and of the stops.
     private let routePixels = """
         (() => {
           const canvas = document.querySelector('.marker-canvas');
@@ -36,6 +36,13 @@ import TrackingCore
         let isPressed = try await browser.script(
             "document.querySelector('\(selector)').click(); return true", as: Bool.self)
         #expect(isPressed)
+    }
+
+    /// Chooses a trackable in the list.
+    private func choose(_ id: String, _ browser: WebDriver) async throws {
+        let row = "#list [data-id=\(id)]"
+        try await browser.wait(for: id, within: self.limit, until: "document.querySelector('\(row)')")
+        try await self.press(row, browser)
     }
 
     /// Returns the texts of times, as the page shows them.
@@ -63,7 +70,7 @@ import TrackingCore
             for: "the vans", within: self.limit, until: "document.querySelectorAll('#list [role=option]').length === 2")
         try await browser.wait(for: "a fitted map", within: self.limit, until: "location.hash.includes('view=')")
         #expect(try await browser.script("return \(self.routePixels)", as: Int.self) == 0)
-        try await self.press("#list [data-id=van-7]", browser)
+        try await self.choose("van-7", browser)
         try await browser.wait(
             for: "the stops", within: self.limit, until: "document.querySelectorAll('#stops li').length === 3")
         let times = try await self.clocks([trip.now + 420, trip.now + 360, trip.now + 500, trip.now + 600], browser)
@@ -89,15 +96,19 @@ import TrackingCore
         try await browser.wait(for: "the route", within: self.limit, until: "\(self.routePixels) > 100")
         // Another trackable has no journey.
         try await self.press("#close", browser)
-        try await self.press("#list [data-id=van-8]", browser)
+        try await self.choose("van-8", browser)
         try await browser.wait(
             for: "no journey", within: self.limit,
             until: "document.querySelector('#journey').hidden && \(self.routePixels) === 0")
         try await self.press("#close", browser)
-        try await self.press("#list [data-id=van-7]", browser)
+        try await self.choose("van-7", browser)
         try await browser.wait(for: "the route", within: self.limit, until: "\(self.routePixels) > 100")
+        // Without an estimate the stops remain.
+        let pixels = try await browser.script("return \(self.routePixels)", as: Int.self)
         try await stage.clear("van-7/estimate")
-        try await browser.wait(for: "no route", within: self.limit, until: "!\(self.facts).includes('\(band)')")
+        try await browser.wait(
+            for: "no route", within: self.limit,
+            until: "!\(self.facts).includes('\(band)') && \(self.routePixels) < \(pixels - 100)")
         try await stage.clear("van-7/journey")
         try await browser.wait(
             for: "no journey", within: self.limit,
@@ -126,7 +137,7 @@ import TrackingCore
         let rows = "document.querySelectorAll('#journey-stops li').length"
         try await stage.signIn(browser, with: token)
         try await browser.wait(for: "a fitted map", within: self.limit, until: "location.hash.includes('view=')")
-        try await self.press("#list [data-id=van-7]", browser)
+        try await self.choose("van-7", browser)
         try await self.press("#journey-edit", browser)
         try await browser.wait(
             for: "the form", within: self.limit, until: "!document.querySelector('#journey-form').hidden")

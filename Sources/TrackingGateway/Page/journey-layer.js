@@ -16,8 +16,8 @@ export function drawRoute(context, view, route, place, isOld, colours) {
   context.setLineDash([]);
 }
 
-/** Draws the stops in view as numbered discs, and returns them as markers {trackable, x, y} whose names are to be drawn. */
-export function drawStops(context, view, stops, colours) {
+/** Draws the stops in view as numbered discs, in grey if their estimate is old, and returns them as markers {trackable, x, y} whose names are to be drawn. */
+export function drawStops(context, view, stops, isOld, colours) {
   const markers = stops.map((stop) => ({ trackable: stop, x: view.near(stop.place.lng), y: view.y(stop.place.lat) }))
     .filter(({ x, y }) => x > -MARGIN && y > -MARGIN && x < view.width + MARGIN && y < view.height + MARGIN);
   context.font = "650 11px system-ui, sans-serif";
@@ -26,10 +26,10 @@ export function drawStops(context, view, stops, colours) {
   context.lineWidth = 2;
   // The first stops are on top.
   for (const { trackable: stop, x, y } of markers.toReversed()) {
-    const isOver = stop.estimate?.status === "ARRIVED";
+    const isGrey = isOld || stop.estimate?.status === "ARRIVED";
     context.beginPath();
     context.arc(x, y, STOP_RADIUS, 0, 2 * Math.PI);
-    context.fillStyle = isOver ? colours.faint : colours.route;
+    context.fillStyle = isGrey ? colours.faint : colours.route;
     context.strokeStyle = colours.halo;
     context.fill();
     context.stroke();

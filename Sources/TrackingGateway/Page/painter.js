@@ -35,11 +35,12 @@ export class Painter {
     const { history, colours, ...look } = this.look();
     const replayed = history?.points.length > 0 ? history.draw(context, view, colours) : undefined;
     this.arrange(view, moment, look);
-    const journey = this.fleet.byId.get(look.chosen);
-    if (journey?.route.length > 0) this.drawRoute(context, view, journey, moment, colours);
+    const { stops = [], route = [], estimate, animator } = this.fleet.byId.get(look.chosen) ?? {};
+    const isAged = estimate !== undefined && isOld(estimate, this.fleet.now());
+    if (route.length > 0) drawRoute(context, view, route, animator.frame(moment), isAged, colours);
     this.drawTrails(context, view, moment, colours);
     for (const group of this.groups) drawGroup(context, group, colours);
-    this.stops = drawStops(context, view, journey?.stops ?? [], colours);
+    this.stops = drawStops(context, view, stops, isAged, colours);
     for (const place of this.single) this.drawPlace(context, place, colours);
     this.drawNames(context, colours, replayed);
     this.frames += 1;
@@ -67,10 +68,6 @@ export class Painter {
       places.push({ trackable, frame, isChosen, x: view.near(frame.lng), y: view.y(frame.lat), state: this.fleet.stateOf(trackable) });
     }
     return places;
-  }
-
-  drawRoute(context, view, { route, estimate, animator }, moment, colours) {
-    drawRoute(context, view, route, animator.frame(moment), isOld(estimate, this.fleet.now()), colours);
   }
 
   drawTrails(context, view, moment, colours) {
