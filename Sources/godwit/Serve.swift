@@ -6,6 +6,7 @@ import Logging
 import TrackingCore
 import TrackingGateway
 import TrackingMQTT
+import TrackingRoads
 import TrackingMetrics
 import TrackingRecorder
 import TrackingStore

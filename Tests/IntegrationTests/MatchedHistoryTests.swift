@@ -144,8 +144,10 @@ private final class Scene: Sendable {
             #"{"locations":[{"lat":47.1410,"lon":9.5209},{"lat":47.2100,"lon":9.5250},{"lat":47.1410,"lon":9.5209}],"costing":"auto"}"#
         )
         let legs = try #require(try JSONValue(json: answer.body)["trip"]?["legs"]?.list)
-        let shape = try legs.flatMap { leg in
-            try #require(Polyline.decode(try #require(leg["shape"]?.text), limit: 10_000))
+        let shape = try legs.flatMap { leg throws -> [Coordinate] in
+            let text = try #require(leg["shape"]?.text)
+            let points = Polyline.decode(text, limit: 10_000)
+            return try #require(points)
         }
         return zip(shape, shape.dropFirst()).flatMap { start, end in
             let steps = max(1, Int((start.distance(to: end).value / 2).rounded(.up)))

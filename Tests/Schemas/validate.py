@@ -151,6 +151,7 @@ class Contract:
             faults.append(f"{missing} is in only one of protocol.md and asyncapi.yaml")
         for address in sorted(set(rows) & set(addresses)):
             sender, is_retained = rows[address]
+            named = set(sender.split(" or "))
             senders, channel = set(), addresses[address]
             for name, roles, binding in self.operations("send"):
                 if name != channel:
@@ -158,7 +159,7 @@ class Contract:
                 senders |= roles
                 if (binding["qos"], binding["retain"]) != (1, is_retained):
                     faults.append(f"{address}: protocol.md and asyncapi.yaml differ in QoS or retain")
-            if senders != {sender}:
+            if senders != named:
                 faults.append(f"{address}: sent by {sender} in protocol.md, by {sorted(senders)} in asyncapi.yaml")
             if channel not in {name for name, _, _ in self.operations("receive")}:
                 faults.append(f"{address}: nobody receives it in asyncapi.yaml")

@@ -24,6 +24,20 @@ import TrackingTesting
         }
     }
 
+    /// An engine that finds every fix on one straight road, without a search.
+    private struct OneRoad: RoadEngine {
+        func match(_ request: MatchRequest) async throws(TrackingError) -> RoadMatch {
+            let places = request.points.map(\.coordinate)
+            let points = places.indices.map {
+                RoadMatch.Point(coordinate: places[$0], confidence: .matched, edge: 0, segment: max(0, $0 - 1))
+            }
+            return RoadMatch(points: points, edges: [RoadMatch.Edge(id: 1, road: "Straight Road")], shape: places)
+        }
+        func route(_ request: RouteRequest) async throws(TrackingError) -> Route {
+            throw TrackingError(.noRoad, "no route")
+        }
+    }
+
     @Test func theAnswerHasTheWayAndTheRoads() async throws {
         let stage = try await RecordedGateway(["van": 130], roads: Self.town)
         let token = try await stage.gateway.token()
@@ -44,7 +58,7 @@ import TrackingTesting
 
     /// Points of several runs are written once each, while the history is read.
     @Test(arguments: HistoryFormat.allCases) func aLongHistoryIsMatchedInRuns(format: HistoryFormat) async throws {
-        let stage = try await RecordedGateway(["van": 4100], roads: Self.town)
+        let stage = try await RecordedGateway(["van": 4100], roads: OneRoad())
         let token = try await stage.gateway.token()
         try await stage.test { client in
             func lines(_ query: String) async throws -> Int {
@@ -53,7 +67,8 @@ import TrackingTesting
                 #expect(answer.status == .ok)
                 return answer.text.split(whereSeparator: \.isNewline).filter { !$0.contains("LineString") }.count
             }
-            #expect(try await lines("&matched=true") == lines(""))
+            let (matched, recorded) = (try await lines("&matched=true"), try await lines(""))
+            #expect(matched == recorded)
         }
     }
 

@@ -12,7 +12,7 @@ import TrackingCore
 
     @Test func thereAreScenarios() { #expect(ScenarioFile.names(of: "publisher").count >= 6) }
 
-    /// `add van [destination 10000 m] [arrival 120 s]`, `change van …`, `remove van`, `connect 0`, `lose`, `granted`, `acked`, `echoed`, `fix 20 [300 m]`, `battery 19`,
+    /// `add van [destination 10000 m] [arrival 120 s]`, `change van …`, `remove van`, `connect 0`, `lose`, `granted`, `settled`, `acked`, `echoed`, `fix 20 [300 m]`, `battery 19`,
     /// `subscriber w1 s/0 [cleared]`, `request w1 s 500 | dropped`, `publisher d2 other since 1001 [retained]`,
     /// `journey 4711 | destination:1.0,0.09 | unreadable | cleared`, `estimate 4711 90 s [age 60 s] | cleared`, `offline w1 s/0`, `online w1 s/0`, `own offline mine/0`, `own online other/0 retained`, `wait 2.5`, `stop`.
     private static func happen(_ words: [String], _ talk: inout PublisherConversation) throws -> [String] {
@@ -23,6 +23,7 @@ import TrackingCore
         case "connect": return talk.connect(try #require(Int(words[1])))
         case "lose": return talk.lose()
         case "granted": return talk.granted()
+        case "settled": return talk.settled()
         case "acked": return talk.acked()
         case "echoed": return talk.echoed()
         case "stop": return talk.happened(.stop(by: nil))

@@ -71,17 +71,18 @@ struct DestinationPublishing: Hashable, Sendable {
     ///   - destination: The destination as it may be published; `nil` for none.
     ///   - needsEstimate: `true` if the resolution of the trackable depends on its time to arrival.
     mutating func next(destination: Coordinate?, needsEstimate: Bool) -> Action? {
+        if self.reading == .complete, !self.isRefused,
+            let action = self.replace(by: destination.map(Journey.init(to:)))
+        {
+            return action
+        }
         guard destination != nil || needsEstimate || self.isOwn else {
             defer { self = DestinationPublishing() }
             return self.isSubscribed ? .unsubscribe : nil
         }
-        switch self.reading {
-        case .none:
-            self.reading = .pending
-            return .subscribe
-        case .pending: return nil
-        case .complete: return self.isRefused ? nil : self.replace(by: destination.map(Journey.init(to:)))
-        }
+        guard self.reading == .none else { return nil }
+        self.reading = .pending
+        return .subscribe
     }
 
     private mutating func replace(by journey: Journey?) -> Action? {
