@@ -111,7 +111,7 @@ import TrackingMQTT
             #expect(text.contains(Self.names[index]) && text.contains(Self.latitudes[index]), "\(text)")
             #expect(!text.contains(" journey "), "\(text)")
             #expect(text.contains("\"stopsBefore\":\(max(0, index - 1))"), "\(text)")
-            #expect(text.contains("\"route\"") == (index == 1), "\(text)")
+            #expect(text.contains("\"route\":") == (index == 1), "\(text)")
             let others = [Self.names, Self.ids, Self.latitudes].flatMap { list in
                 list.enumerated().filter { $0.offset != index || list == Self.ids }.map(\.element)
             }

@@ -122,8 +122,10 @@ import TrackingCore
     private func journey(_ stage: MapStage, where isExpected: (Journey?) -> Bool) async throws {
         try await waitUntil {
             let text = try await MosquittoTool.retained("tracking/van-7/journey", on: stage.broker)
+            // Without a retained message, Mosquitto's client prints that the time is over.
+            guard text.hasPrefix("{") else { return isExpected(nil) }
             let bytes = Array(text.trimmingCharacters(in: .whitespacesAndNewlines).utf8)
-            return isExpected(bytes.isEmpty ? nil : try MessageCodec.decodeJourney(bytes))
+            return isExpected(try MessageCodec.decodeJourney(bytes))
         }
     }
 

@@ -139,7 +139,7 @@ import TrackingSubscriber
     }
 
     @Test(arguments: [
-        (Broker.rejects, 502, "broker/add-gateway --commands"), (.isAway, 503, "there is no connection to the broker"),
+        (Broker.rejects, 502, "broker/add-gateway --commands"), (.isAway, 503, "no connection to the broker"),
     ])
     func theAnswerFollowsTheBroker(broker: Broker, status: Int, reason: String) async throws {
         let stage = Stage(broker)
@@ -232,7 +232,7 @@ import TrackingSubscriber
 
     /// A change of a journey waits for an earlier change of the same journey.
     @Test func changesOfOneJourneyFollowEachOther() async throws {
-        let desk = JourneyDesk { (_, _) throws(TrackingError) in
+        let desk = JourneyDesk(patience: .seconds(60)) { (_, _) throws(TrackingError) in
         } arrives: { _, _, _ in
             true
         }

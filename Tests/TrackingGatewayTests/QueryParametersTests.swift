@@ -26,10 +26,11 @@ import TrackingCore
             let described = try await client.execute(uri: "/api/v1/openapi.json", method: .get).json
             let routes = (described?["paths"]?.object ?? [:]).filter { $0.key.hasPrefix("/api/v1") }
             #expect(routes.count > 8)
-            // The live stream has no end, the quarantine requires an intake, and this gateway has no fence, rule or label.
+            // The live stream has no end, the quarantine requires an intake, and this gateway has no fence, rule, label
+            // or journey.
             let others = [
                 "/api/v1/live", "/api/v1/quarantine", "/api/v1/fences/{name}", "/api/v1/rules/{name}",
-                "/api/v1/trackables/{id}/label",
+                "/api/v1/trackables/{id}/label", "/api/v1/trackables/{id}/journey", "/api/v1/trackables/{id}/estimate",
             ]
             for (path, operations) in routes where operations["get"] != nil && !others.contains(path) {
                 let uri = path.replacing("{id}", with: "van")

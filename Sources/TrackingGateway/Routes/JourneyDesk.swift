@@ -9,7 +9,7 @@ import TrackingRuntime
 /// received the journey that it published.
 package final class JourneyDesk: Sendable {
     /// The longest time that one change of a journey takes: 10 s.
-    static let patience = Duration.seconds(10)
+    package static let patience = Duration.seconds(10)
     /// The largest number of changes that run or wait at once: 64.
     static let maximum = 64
 
@@ -24,20 +24,24 @@ package final class JourneyDesk: Sendable {
     private let changing = Mutex<Set<TrackableID>>([])
     private let waiting = Mutex(0)
     private let changed = WakeSignal()
+    private let patience: Duration
     private let clock = DeviceClock()
 
     /// Creates the desk without a change of a journey.
     ///
     /// - Parameters:
+    ///   - patience: The longest time that one change of a journey takes.
     ///   - publish: Publishes a journey, or clears it (`nil`), and returns once the broker has acknowledged it.
     ///   - arrives: Waits until the gateway has received a journey from the broker, or that it was cleared (`nil`).
     ///     Returns `false` after the deadline.
     package init(
+        patience: Duration = JourneyDesk.patience,
         publish: @escaping @Sendable (Journey?, TrackableID) async throws(TrackingError) -> Void,
         arrives: @escaping @Sendable (Journey?, TrackableID, MonotonicTime) async -> Bool
     ) {
         self.publish = publish
         self.arrives = arrives
+        self.patience = patience
     }
 
     /// Runs a change of a trackable's journey while no other change of it runs. So the condition of a request, such as
@@ -48,7 +52,7 @@ package final class JourneyDesk: Sendable {
     func exclusively<Value>(_ id: TrackableID, _ body: () async throws -> Value) async throws -> Value {
         try self.enter()
         defer { self.waiting.withLock { $0 -= 1 } }
-        let deadline = self.clock.moment.now.advanced(by: Self.patience)
+        let deadline = self.clock.moment.now.advanced(by: self.patience)
         let isFree = await self.changed.wait(until: deadline) { self.changing.withLock { $0.insert(id).inserted } }
         guard isFree else {
             throw Problem(
@@ -73,6 +77,10 @@ package final class JourneyDesk: Sendable {
                 .badGateway,
                 "The broker does not let the gateway set journeys. Give it the right with broker/add-gateway --commands."
             )
+        case .failed(let error) where error.code == .connectionLost:
+            throw Problem(
+                .serviceUnavailable,
+                "The journey was not changed: the gateway has no connection to the broker. Try again later.")
         case .failed(let error):
             throw Problem(.serviceUnavailable, "The journey was not changed: \(error.message).")
         case .unanswered:
@@ -89,7 +97,7 @@ package final class JourneyDesk: Sendable {
     }
 
     private func outcome(of journey: Journey?, _ id: TrackableID) async -> Outcome {
-        let deadline = self.clock.moment.now.advanced(by: Self.patience)
+        let deadline = self.clock.moment.now.advanced(by: self.patience)
         let (publish, arrives, clock) = (self.publish, self.arrives, self.clock)
         return await withTaskGroup(of: Outcome.self) { group in
             group.addTask {
