@@ -261,8 +261,8 @@ let package = Package(
             dependencies: [
                 "GodwitOptions", "TestSupport", "TrackingControl", "TrackingCore", "TrackingGateway",
                 "TrackingHistory", "TrackingMQTT", "TrackingPublisher", "TrackingRecorder", "TrackingRules",
-                "TrackingRuntime", "TrackingStore", "TrackingSubscriber", "godwit", "godwit-agent", argumentParser,
-                logging,
+                "TrackingRuntime", "TrackingStore", "TrackingSubscriber", "TrackingTesting", "godwit", "godwit-agent",
+                argumentParser, logging,
             ],
             swiftSettings: settings),
         .testTarget(

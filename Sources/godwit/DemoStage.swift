@@ -20,14 +20,15 @@ final class DemoStage: Sendable {
     private let network: FaultProxy
     private let selections = Mutex<[String]>([])
 
-    /// Creates the folder for the demo's files, and starts the private broker on a free port of the loopback interface.
+    /// Creates the folder for the demo's files, and starts the private broker on the loopback interface.
     ///
-    /// - Throws: `inputUnreadable` if Mosquitto is not installed or no port is free.
-    init() throws {
+    /// - Parameter port: The port of the broker; 0 for a free one.
+    /// - Throws: `inputUnreadable` if Mosquitto is not installed or the port is not free.
+    init(port: UInt16) throws {
         let program = try Self.find("mosquitto", beside: ["/usr/sbin", "/usr/local/sbin"])
         self.folder = FileManager.default.temporaryDirectory.appending(path: "godwit-demo-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
-        self.port = try Self.freePort()
+        self.port = try Self.freePort(port)
         self.network = try FaultProxy(to: self.port)
         let configuration = """
             listener \(self.port) 127.0.0.1
@@ -44,7 +45,7 @@ final class DemoStage: Sendable {
     /// The URL of the demo's private broker.
     var address: String { "mqtt://127.0.0.1:\(self.port)" }
 
-    private func path(_ name: String) -> String { self.folder.appending(path: name).path(percentEncoded: false) }
+    func path(_ name: String) -> String { self.folder.appending(path: name).path(percentEncoded: false) }
 
     /// Sets the charge of the simulated battery, in percent. The agent reads it from a file.
     func setBattery(_ percent: Int) {
@@ -70,7 +71,6 @@ final class DemoStage: Sendable {
     /// Starts the agent with the options for a form of the demo. The agent has a coarse and a fine source of positions,
     /// and a battery threshold of 20 %.
     func startAgent(for form: Form) throws {
-        let program = try Self.find("godwit-agent", beside: self.programFolders)
         let log = Pipe()
         log.fileHandleForReading.readabilityHandler = { [weak self] handle in
             let text = String(decoding: handle.availableData, as: UTF8.self)
@@ -94,14 +94,23 @@ final class DemoStage: Sendable {
                     "--default-resolution", "BALANCED/30000/0",
                 ]
             }
+        try self.startAgent(
+            [
+                "--source", "simulate:#accuracy=BALANCED,seed=1", "--source", "simulate:#accuracy=HIGH,seed=1",
+                "--battery", "file:\(self.path("battery"))", "--battery-threshold", "20",
+                "--low-battery-multiplier", "5", "--log-level", "info",
+            ] + own, output: log)
+    }
+
+    /// Starts the agent of the simulated courier with more options.
+    func startAgent(_ options: [String], output: Any) throws {
+        let program = try Self.find("godwit-agent", beside: self.programFolders)
         try self.start(
             program,
             [
-                "run", "--trackable", Self.trackable, "--client-id", "demo-agent",
-                "--source", "simulate:#accuracy=BALANCED,seed=1", "--source", "simulate:#accuracy=HIGH,seed=1",
-                "--battery", "file:\(self.path("battery"))", "--battery-threshold", "20",
-                "--low-battery-multiplier", "5", "--log-level", "info", "--spool", self.path("spool.sqlite"),
-            ] + own, output: log)
+                "run", "--trackable", Self.trackable, "--client-id", "demo-agent", "--spool",
+                self.path("spool.sqlite"),
+            ] + options, output: output)
     }
 
     private var programFolders: [String] {
@@ -115,9 +124,10 @@ final class DemoStage: Sendable {
 
     /// Creates an access token, and starts a gateway that records into a history.
     ///
+    /// - Parameter map: The options for the tiles of the map.
     /// - Returns: The URL of the gateway's map, with the token that signs the browser in.
     /// - Throws: `inputUnreadable` if the gateway does not start, with its reason.
-    func startGateway() async throws -> String {
+    func startGateway(showing map: [String] = []) async throws -> String {
         let program = try Self.find("godwit", beside: self.programFolders)
         let token = Pipe()
         let maker = try self.start(
@@ -135,7 +145,7 @@ final class DemoStage: Sendable {
             [
                 "serve", "--broker", self.address, "--listen", "127.0.0.1:0", "--state", self.path(""), "--store",
                 "sqlite:\(self.path("history.sqlite"))",
-            ], output: words)
+            ] + map, output: words)
         let (lines, said) = AsyncStream.makeStream(of: String.self)
         words.fileHandleForReading.readabilityHandler = { handle in
             let text = String(decoding: handle.availableData, as: UTF8.self)
@@ -274,12 +284,15 @@ final class DemoStage: Sendable {
         throw TrackingError(.inputUnreadable, "cannot find the program '\(name)' in PATH. \(advice)")
     }
 
-    private static func freePort() throws -> Int {
+    /// Returns a port of the loopback interface that no program uses: the given one, or any for 0.
+    private static func freePort(_ wanted: UInt16) throws -> Int {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
-        var address = sockaddr_in()
+        var (address, reuse) = (sockaddr_in(), Int32(1))
         address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = wanted.bigEndian
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &reuse, socklen_t(MemoryLayout<Int32>.size))
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let result = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
@@ -288,7 +301,11 @@ final class DemoStage: Sendable {
         }
         guard result == 0 else {
             throw TrackingError(
-                .inputUnreadable, "cannot find a free port on the loopback interface for the demo's broker")
+                .inputUnreadable,
+                wanted == 0
+                    ? "cannot find a free port on the loopback interface for the demo's broker"
+                    : "cannot start the demo's broker on port \(wanted): another program uses it. Give another --port, or none for a free one"
+            )
         }
         return Int(UInt16(bigEndian: address.sin_port))
     }

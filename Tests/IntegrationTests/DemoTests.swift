@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
+import TrackingTesting
 
 /// `godwit demo`. Its script runs in real time, while other tests run.
 @Suite(.timeLimit(.minutes(10))) struct DemoTests {
@@ -8,6 +9,34 @@ import Testing
         let demo = try await Programs.start("godwit", ["demo", "--script"]).result(within: .seconds(380))
         #expect(demo.code == 0, "\(demo.output)")
         #expect(demo.output.contains("Every step happened"))
+    }
+
+    /// The positions on the road and the first arrival are checked by the demo itself.
+    @Test func theVanDrivesOnTheRoadsAndArrivesAsEstimated() async throws {
+        let demo = try await Programs.start("godwit", ["demo", "--roads", "--script"]).result(within: .seconds(300))
+        #expect(demo.code == 0, "\(demo.output)\(demo.errors)")
+        #expect(demo.output.contains("Every step happened"))
+        #expect(demo.output.contains(#/· on (Street|Avenue) \d · arrives at Depot \d\d:\d\d \(/#), "\(demo.output)")
+    }
+
+    @Test(arguments: [
+        (["--roads", "--at", "47,9"], "--at needs --engine"),
+        (["--roads", "--engine", "valhalla:http://127.0.0.1:9"], "--engine needs --at"),
+        (["--engine", "valhalla:http://127.0.0.1:9", "--at", "47,9"], "--engine and --at need --roads"),
+        (
+            ["--roads", "--script", "--engine", "valhalla:http://127.0.0.1:9", "--at", "47,9"],
+            "cannot reach the routing engine at http://127.0.0.1:9"
+        ),
+    ])
+    func aMissingEngineIsAnError(arguments: [String], error: String) async throws {
+        let demo = try await Programs.start("godwit", ["demo"] + arguments).result(within: .seconds(60))
+        #expect(demo.code != 0 && demo.errors.contains(error), "\(demo.errors)")
+    }
+
+    @Test func aPortInUseIsAnError() async throws {
+        let server = try FaultProxy(to: 9)
+        let demo = try await Programs.start("godwit", ["demo", "--port", "\(server.port)"]).result(within: .seconds(60))
+        #expect(demo.code == 66 && demo.errors.contains("port \(server.port): another program uses it"))
     }
 
     /// On a terminal, the demo prints a link to the map, and each key causes its step.

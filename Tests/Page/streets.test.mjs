@@ -6,7 +6,8 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { OUTLINE, background, ground, streetNames, streetStyle, streets, vectorTile } from "./modules.mjs";
 
-const fixture = (name) => new Uint8Array(readFileSync(new URL(`../Fixtures/Tiles/${name}-14-8625-5753.mvt`, import.meta.url)));
+const fixture = (name, place = "14-8625-5753") =>
+  new Uint8Array(readFileSync(new URL(`../Fixtures/Tiles/${name}-${place}.mvt`, import.meta.url)));
 const decoded = (bytes) => vectorTile.decodeTile(bytes, streetStyle.LAYERS);
 
 /** Returns how often each value occurs. */
@@ -38,6 +39,21 @@ test("tilemaker's tile has roads, land, water, buildings and names", () => {
   for (const { parts } of layers.get("building").features) {
     for (const ring of parts) assert.deepEqual(ring.slice(0, 2), ring.slice(-2));
   }
+});
+
+test("the tile of the demo's town has streets and their names", () => {
+  const layers = decoded(fixture("town", "14-8214-8168"));
+  assert.deepEqual([...layers.keys()], ["transportation", "transportation_name"]);
+  const { extent, features } = layers.get("transportation");
+  assert.equal(extent, 4096);
+  const kinds = counted(features.map(({ properties }) => streetStyle.roadOf("transportation", properties)));
+  assert.deepEqual(Object.keys(kinds).toSorted(), ["secondary", "street", "trunk"]);
+  assert.ok(kinds.street >= 9 && kinds.trunk === 1, JSON.stringify(kinds));
+  const names = layers.get("transportation_name").features.map(({ properties }) => streetStyle.nameOf(properties));
+  assert.ok(names.includes("Avenue 3") && names.includes("Trunk Road"));
+  // Avenue 3 leads north by 200 m from point to point, 335 units of this tile.
+  const [x, y, nextX, nextY] = layers.get("transportation_name").features[names.indexOf("Avenue 3")].parts[0];
+  assert.ok(Math.abs(nextX - x) <= 1 && Math.abs(y - nextY - 335) <= 2, `${x} ${y} ${nextX} ${nextY}`);
 });
 
 test("damaged tiles neither throw nor take long", () => {

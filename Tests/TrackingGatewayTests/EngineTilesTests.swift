@@ -253,6 +253,17 @@ import TrackingCore
 
     // MARK: - Files
 
+    @Test func aWrittenFileHasItsTiles() async throws {
+        let folder = TemporaryFolder()
+        let path = folder.url.appending(path: "town.mbtiles").path()
+        let tiles = [TilePlace(zoom: 2, x: 1, y: 0)!: [UInt8](1...3), TilePlace(zoom: 5, x: 9, y: 9)!: [4]]  // in range
+        try TileFile.write(to: path, attribution: "A town", tiles: tiles)
+        let file = try TileFile(path: path)
+        #expect(file.isVector && file.zooms == 2...5 && file.attribution == "A town")
+        for (place, bytes) in tiles { #expect(try await file.tile(place) == bytes) }
+        #expect(throws: TrackingError.self) { try TileFile.write(to: path, attribution: "A town", tiles: tiles) }
+    }
+
     @Test func vectorTilesOfAFileAreServedCompressedToSignedInCallers() async throws {
         let folder = TemporaryFolder()
         let path = folder.url.appending(path: "land.mbtiles").path()

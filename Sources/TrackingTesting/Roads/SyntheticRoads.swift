@@ -108,6 +108,12 @@ public struct SyntheticRoads: RoadEngine {
         return places.sorted { ($0.offset, $0.edge) < ($1.offset, $1.edge) }
     }
 
+    /// Returns the distance from a coordinate to the nearest road.
+    public func distanceToRoad(from coordinate: Coordinate) -> Meters {
+        let offsets = self.edges.map { coordinate.projected(onto: self.nodes[$0.from], self.nodes[$0.to]).offset }
+        return Meters(offsets.min() ?? .infinity)
+    }
+
     // MARK: Ways
 
     /// The cheapest ways from a position to all nodes.

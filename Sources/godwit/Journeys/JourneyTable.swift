@@ -50,7 +50,7 @@ enum JourneyTable {
     }
 
     /// Returns a time of this day as `14:30`, and any other time with its date.
-    private static func clock(_ time: UnixTime?, now: UnixTime) -> String {
+    static func clock(_ time: UnixTime?, now: UnixTime) -> String {
         guard let time else { return TextTable.none }
         let date = TimeText.localDate(time)
         let isToday = date.prefix(10) == TimeText.localDate(now).prefix(10)
