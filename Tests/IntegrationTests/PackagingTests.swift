@@ -21,16 +21,22 @@ import Testing
         try await body(copy.path())
     }
 
-    @Test(arguments: [("recorder", "record"), ("gateway", "serve")])
-    func systemdFindsNothingWrongWithTheServersUnits(name: String, command: String) async throws {
+    @Test(arguments: [
+        ("recorder", "/usr/bin/godwit record", ".build/debug/godwit"),
+        ("gateway", "/usr/bin/godwit serve", ".build/debug/godwit"),
+        ("enhancer", "/usr/bin/godwit enhance", ".build/debug/godwit"),
+        ("roads", "/usr/bin/godwit-roads /srv/godwit/roads.osm.pbf", "scripts/roads"),
+    ])
+    func systemdFindsNothingWrongWithTheServersUnits(name: String, command: String, program path: String) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-unit-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let unit = try String(contentsOf: Self.folder.appending(path: "godwit-\(name).service"), encoding: .utf8)
-        let program = Programs.root.appending(path: ".build/debug/godwit").path()
-        try #require(unit.contains("ExecStart=/usr/bin/godwit \(command)\n"))
+        let program = Programs.root.appending(path: path).path()
+        let installed = try #require(command.split(separator: " ").first)
+        try #require(unit.contains("ExecStart=\(command)\n"))
         let copy = folder.appending(path: "godwit-\(name).service")
-        try unit.replacing("ExecStart=/usr/bin/godwit", with: "ExecStart=\(program)")
+        try unit.replacing("ExecStart=\(installed)", with: "ExecStart=\(program)")
             .write(to: copy, atomically: true, encoding: .utf8)
         let check = try await RunningProgram(Self.analyzer, ["verify", "--man=no", copy.path()]).result()
         #expect(check.code == 0)
@@ -42,7 +48,10 @@ import Testing
     }
 
     /// Each service has limits of memory and descriptors, and writes no core dump. The page names the limits.
-    @Test(arguments: [("agent", "256M", "4096"), ("recorder", "1G", "65536"), ("gateway", "2G", "65536")])
+    @Test(arguments: [
+        ("agent", "256M", "4096"), ("recorder", "1G", "65536"), ("gateway", "2G", "65536"),
+        ("enhancer", "512M", "4096"), ("roads", "4G", "65536"),
+    ])
     func theUnitsHaveLimits(name: String, memory: String, files: String) throws {
         let unit = try String(contentsOf: Self.folder.appending(path: "godwit-\(name).service"), encoding: .utf8)
         for line in ["MemoryMax=\(memory)", "LimitNOFILE=\(files)", "LimitCORE=0"] {

@@ -275,7 +275,7 @@ import Testing
             text.components(separatedBy: "\n").prefix { $0.hasPrefix("      ") }.joined(separator: " ")
                 .split(separator: " ").map(String.init)
         }
-        #expect(commands.map(\.first) == ["record", "serve", "run", "watch"])
+        #expect(commands.map(\.first) == ["record", "serve", "enhance", "run", "watch"])
         for command in commands {
             let root: any ParsableCommand.Type = command.first == "run" ? GodwitAgent.self : Godwit.self
             _ = try self.parse(command, [:], root)
