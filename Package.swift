@@ -317,6 +317,7 @@ if Context.environment["GODWIT_BENCHMARKS"] != nil {
         benchmark("store-benchmarks", ["TrackingCore", "TrackingStore", grdb, sqlite]),
         benchmark("gateway-benchmarks", ["TrackingCore", "TrackingMQTT", hummingbird, nioCore]),
         benchmark("agent-benchmarks", ["TrackingCore", "TrackingMQTT"]),
+        benchmark("roads-benchmarks", ["TrackingCore", "TrackingMQTT", "TrackingRoads", "TrackingTesting"]),
     ]
 }
 

@@ -1,7 +1,7 @@
-import TrackingCore
+package import TrackingCore
 
 /// The request `/trace_attributes` of Valhalla, which matches fixes with roads, and its answer.
-enum ValhallaTrace {
+package enum ValhallaTrace {
     /// The greatest distance from a fix to its matched position. An answer with a greater one is for another place.
     static let maximumOffset: Meters = 500
     /// The maximum number of points of the shape that is read.
@@ -18,7 +18,7 @@ enum ValhallaTrace {
     ]
 
     /// Returns the JSON body of a request.
-    static func body(_ request: MatchRequest) -> JSONValue {
+    package static func body(_ request: MatchRequest) -> JSONValue {
         // Valhalla rejects a trace of one point, so a single point is sent twice.
         var points = request.points
         if points.count == 1 { points.append(points[0]) }

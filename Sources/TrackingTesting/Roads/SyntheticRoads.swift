@@ -19,6 +19,18 @@ public struct SyntheticRoads: RoadEngine {
         public var isOneWay: Bool
         /// The points of the road, in order. Roads are connected at equal points.
         public var shape: [Coordinate]
+
+        /// Makes a road. It is connected with other roads at equal points.
+        public init(
+            way: UInt64, name: String, roadClass: String, speedLimit: Double, isOneWay: Bool, shape: [Coordinate]
+        ) {
+            self.way = way
+            self.name = name
+            self.roadClass = roadClass
+            self.speedLimit = speedLimit
+            self.isOneWay = isOneWay
+            self.shape = shape
+        }
     }
 
     /// A piece of a road between two points, in one direction.
