@@ -112,7 +112,8 @@ struct Town: Sendable {
         SyntheticRoads.Road(
             way: 0, name: "Tunnel", roadClass: "tertiary", speedLimit: 13.9, isOneWay: true,
             shape: [
-                self.crossing(1, 6), self.place(east: self.north(2), north: self.north(5) + 90), self.crossing(3, 5),
+                self.crossing(1, 6), self.place(east: self.north(2) + 50, north: self.north(5) + 90),
+                self.crossing(3, 5),
             ])
     }
 }

@@ -1,28 +1,14 @@
-// Positions on the road and estimated arrivals.
+// Positions on the road and estimated arrivals: estimates and route requests in simulated time, and the true roads that
+// are found with the routing engine Valhalla and a generated town. With the path of the program `godwit` in addition the
+// speed of `godwit enhance`.
 //
-//     roads-benchmarks                 estimates and route requests, in simulated time
-//     roads-benchmarks path/to/godwit  in addition with the routing engine Valhalla and a generated town: the true roads
-//                                      that are found, and the speed of `godwit enhance`
+//     roads-benchmarks [path/to/godwit]
 
 import BenchmarkSupport
 import Glibc
 import TrackingCore
 import TrackingRoads
 import TrackingTesting
-
-/// Measures everything that needs the routing engine.
-func measureWithEngine(_ program: String, _ report: inout Report) async throws {
-    let town = Town()
-    let file = "/tmp/godwit-benchmark-town-\(getpid()).osm.pbf"
-    try OpenStreetMapFile.write(town.pieces, to: file)
-    defer { unlink(file) }
-    let engine = try Engine(file)
-    let broker = try Broker()
-    let valhalla = try ValhallaEngine(url: engine.url, timeout: .seconds(20))
-    try await Matching.measure(town, valhalla, &report)
-    await valhalla.close()
-    try await EnhancerLoad.measure(program, town, engine, broker, &report)
-}
 
 /// Measures everything that needs only simulated time.
 func measureSimulation(_ report: inout Report) async throws {
@@ -31,11 +17,26 @@ func measureSimulation(_ report: inout Report) async throws {
     try await RouteRequestRate.measure(region, &report)
 }
 
-func run(_ arguments: [String]) async throws -> Bool {
+/// Measures everything that needs the routing engine.
+///
+/// - Parameter program: The program `godwit`; `nil` to leave its speed out.
+func measureWithEngine(_ program: String?, _ report: inout Report) async throws {
+    let town = Town()
+    let file = "/tmp/godwit-benchmark-town-\(getpid()).osm.pbf"
+    try OpenStreetMapFile.write(town.pieces, to: file)
+    defer { unlink(file) }
+    let engine = try Engine(file)
+    let valhalla = try ValhallaEngine(url: engine.url, timeout: .seconds(20))
+    try await Matching.measure(town, valhalla, &report)
+    await valhalla.close()
+    if let program { try await EnhancerLoad.measure(program, town, engine, try Broker(), &report) }
+}
+
+func run() async throws -> Bool {
     var report = Report()
-    if let program = arguments.first { try await measureWithEngine(program, &report) }
-    if arguments.isEmpty { try await measureSimulation(&report) }
+    try await measureSimulation(&report)
+    try await measureWithEngine(CommandLine.arguments.dropFirst().first, &report)
     return report.isMet
 }
 
-if try await !run(Array(CommandLine.arguments.dropFirst())) { exit(1) }
+if try await !run() { exit(1) }
