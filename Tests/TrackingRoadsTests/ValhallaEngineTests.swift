@@ -103,7 +103,9 @@ import TrackingCore
 
     @Test func aRouteHasALegForEachStop() async throws {
         let answer = """
-            {"trip":{"legs":[{"summary":{"time":125.663,"length":1.622},"shape":"ecg|xAombdQFk@IiBa@qAkAcBs@s@i@W"}]}}
+            {"trip":{"legs":[{"summary":{"time":125.663,"length":1.622},"shape":"ecg|xAombdQFk@IiBa@qAkAcBs@s@i@W",\
+            "maneuvers":[{"time":100.663,"begin_shape_index":0,"end_shape_index":2},\
+            {"time":25,"begin_shape_index":2,"end_shape_index":6},{"time":0,"end_shape_index":6}]}]}}
             """
         let places = [(47.1410, 9.5209), (47.1411, 9.5210)].map { Coordinate(latitude: $0.0, longitude: $0.1)! }
         let request = RouteRequest(start: places[0], bearing: 90, stops: [places[1]], profile: .auto)
@@ -111,6 +113,8 @@ import TrackingCore
             let route = try await $0.route(request)
             #expect(route.legs.map(\.length) == [1622])
             #expect(route.legs[0].duration == .seconds(125.663))
+            #expect(route.legs[0].sections.map(\.duration) == [.seconds(100.663), .seconds(25), .zero])
+            #expect(route.legs[0].sections.map(\.end) == [2, 6, 6])
         }
         try await withServer(answering: { _ in (.ok, #"{"trip":{"legs":[]}}"#) }) { engine in
             let error = await #expect(throws: TrackingError.self) { _ = try await engine.route(request) }

@@ -30,7 +30,8 @@ public struct Estimate: Hashable, Sendable {
     public struct Stop: Hashable, Sendable {
         /// The id of the stop, as in the journey.
         public var id: String
-        /// The estimated time of arrival, or the time at which the trackable arrived; `nil` when unknown.
+        /// The estimated time of arrival within the radius of the stop, or the time at which the trackable arrived; `nil`
+        /// when unknown.
         public var eta: UnixTime?
         /// The earliest probable time of arrival; `nil` when unknown and after the arrival.
         public var earliest: UnixTime?

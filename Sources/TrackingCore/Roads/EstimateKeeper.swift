@@ -68,6 +68,7 @@ package struct EstimateKeeper: Sendable {
         self.band.keep(Set(journey.stops.map(\.id)))
         self.course = nil
         self.requests.reset()
+        self.pace.beganJourney()
         self.publication.isForced = true
         return self.decide(at: moment)
     }
@@ -191,9 +192,9 @@ extension EstimateKeeper {
                 estimate.stops.append(Estimate.Stop(id: stop.id, eta: arrival, status: .arrived))
                 continue
             }
-            let way = straight.next(stop.location)
+            let way = straight.next(stop)
             let isOnRoute = estimate.basis == .route
-            let remaining = isOnRoute ? self.course?.remaining(to: stop.id).map { ($0.distance, $0.duration) } : way
+            let remaining = isOnRoute ? self.course?.remaining(to: stop).map { ($0.distance, $0.duration) } : way
             estimate.stops.append(self.arrival(at: stop.id, remaining, isOnRoute: isOnRoute, now: now))
         }
         return estimate
@@ -228,12 +229,14 @@ private struct StraightWay {
         self.speed = speed
     }
 
-    /// Returns the distance in metres from the position past the stops before to this one, and the travel time in
-    /// seconds; the time is `nil` without a speed, and the result is `nil` without a position.
-    mutating func next(_ stop: Coordinate) -> (distance: Double, duration: Double?)? {
+    /// Returns the distance in metres from the position past the stops before to this one, and the time in seconds until
+    /// the arrival within its radius; the time is `nil` without a speed, and the result is `nil` without a position.
+    mutating func next(_ stop: Journey.Stop) -> (distance: Double, duration: Double?)? {
         guard let position = self.position else { return nil }
-        self.distance += position.distance(to: stop).value
-        self.position = stop
-        return (self.distance, self.speed.map { self.distance / $0 })
+        let part = position.distance(to: stop.location).value
+        let arrival = self.distance + max(0, part - stop.radius.value)
+        self.distance += part
+        self.position = stop.location
+        return (self.distance, self.speed.map { arrival / $0 })
     }
 }

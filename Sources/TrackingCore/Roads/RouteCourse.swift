@@ -65,13 +65,14 @@ struct RouteCourse: Sendable {
     /// them, at which the trackable has arrived.
     func leads(to open: [String]) -> Bool { !open.isEmpty && self.ids.suffix(open.count) == open[...] }
 
-    /// Returns the remaining distance in metres and the remaining time in seconds, at the engine's pace, to a stop;
-    /// `nil` for a stop that is not on the route.
-    func remaining(to id: String) -> (distance: Double, duration: Double)? {
-        guard let index = self.ids.firstIndex(of: id) else { return nil }
-        let stop = self.progress.stops[index]
-        return (
-            max(0, stop.length - self.progress.length), max(0, stop.duration - self.progress.duration)
-        )
+    /// Returns the remaining distance in metres to a stop, and the remaining time in seconds, at the engine's pace, until
+    /// the arrival there; `nil` for a stop that is not on the route. The trackable arrives before the stop itself, within
+    /// its radius.
+    func remaining(to stop: Journey.Stop) -> (distance: Double, duration: Double)? {
+        guard let index = self.ids.firstIndex(of: stop.id) else { return nil }
+        let end = self.progress.stops[index].length
+        let start = index > 0 ? self.progress.stops[index - 1].length : 0
+        let arrival = self.progress.duration(at: max(start, end - stop.radius.value))
+        return (max(0, end - self.progress.length), max(0, arrival - self.progress.duration))
     }
 }

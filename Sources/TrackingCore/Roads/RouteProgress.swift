@@ -30,6 +30,8 @@ struct RouteProgress: Sendable {
     private let shape: [Coordinate]
     /// The distance from the start of the route to each point of the shape, in metres.
     private let lengths: [Double]
+    /// The travel time from the start of the route to each point of the shape, in seconds.
+    private let durations: [Double]
     /// The indices of the points that describe the shape with few points.
     private let outline: [Int]
     private var position: Coordinate?
@@ -38,19 +40,22 @@ struct RouteProgress: Sendable {
     init?(_ route: Route) {
         var shape: [Coordinate] = []
         var lengths: [Double] = []
+        var durations: [Double] = []
         var stops: [Stop] = []
         for leg in route.legs {
-            for point in leg.shape where point != shape.last {
+            let before = stops.last?.duration ?? 0
+            for (point, time) in zip(leg.shape, leg.times) where point != shape.last {
                 lengths.append((lengths.last ?? 0) + (shape.last?.distance(to: point).value ?? 0))
+                durations.append(before + time)
                 shape.append(point)
             }
-            let before = stops.last?.duration ?? 0
             stops.append(Stop(length: lengths.last ?? 0, duration: before + max(0, leg.duration.inSeconds)))
         }
         guard shape.count >= 2, !stops.isEmpty else { return nil }
         self.stops = stops
         self.shape = shape
         self.lengths = lengths
+        self.durations = durations
         self.outline = shape.outline(most: Estimate.maximumRoutePoints / 2)
     }
 
@@ -103,17 +108,12 @@ struct RouteProgress: Sendable {
         return low
     }
 
-    private func duration(at length: Double) -> Double {
-        var before = Stop(length: 0, duration: 0)
-        for stop in self.stops {
-            if length <= stop.length {
-                let span = stop.length - before.length
-                let fraction = span > 0 ? max(0, length - before.length) / span : 1
-                return before.duration + fraction * (stop.duration - before.duration)
-            }
-            before = stop
-        }
-        return before.duration
+    /// Returns the travel time from the start of the route to a place of the route, in seconds.
+    func duration(at length: Double) -> Double {
+        let segment = self.segment(at: length)
+        let span = self.lengths[segment + 1] - self.lengths[segment]
+        let fraction = span > 0 ? max(0, min(1, (length - self.lengths[segment]) / span)) : 0
+        return self.durations[segment] + fraction * (self.durations[segment + 1] - self.durations[segment])
     }
 
     /// The way from the position to the end of the route, with few points.

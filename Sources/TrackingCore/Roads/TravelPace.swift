@@ -3,7 +3,8 @@ private import SystemLibrary
 /// The ratio between the time that a trackable needs for its way and the time that the routing engine expects.
 ///
 /// The ratio is an exponentially weighted mean over about ten minutes of travel. It begins at 1, and the first two
-/// minutes count half, so that one traffic light does not change all arrival times.
+/// minutes count half, so that one traffic light does not change all arrival times. At the start of a journey, all earlier
+/// travel counts as two minutes: it was on other roads, and at another time of the day.
 struct TravelPace: Sendable {
     /// The time constant of the mean, in seconds of expected travel.
     private static let timeConstant = 600.0
@@ -11,6 +12,8 @@ struct TravelPace: Sendable {
     private static let prior = 120.0
     /// The expected travel, in seconds, after which the ratio changes.
     private static let step = 10.0
+    /// The greatest weight of the travel before a journey, in seconds of expected travel.
+    private static let memory = 120.0
     /// The greatest ratio within one step. A longer time is a stop, which says nothing about the pace.
     private static let slowest = 3.0
 
@@ -20,6 +23,13 @@ struct TravelPace: Sendable {
 
     /// The ratio of the actual time to the expected time: above 1 for a trackable that is slower than expected.
     var ratio: Double { (self.actual + Self.prior) / (self.expected + Self.prior) }
+
+    /// Lowers the weight of the earlier travel at the start of a journey.
+    mutating func beganJourney() {
+        guard self.expected > Self.memory else { return }
+        self.actual *= Self.memory / self.expected
+        self.expected = Self.memory
+    }
 
     /// Adds a part of the way.
     ///

@@ -13,7 +13,8 @@ enum ValhallaRoute {
         if let bearing = request.bearing { start["heading"] = .number(bearing.rounded()) }
         return .object([
             "locations": .list([.object(start)] + request.stops.map { .object(Self.location($0)) }),
-            "costing": .text(request.profile.rawValue), "directions_type": .text("none"), "units": .text("kilometers"),
+            "costing": .text(request.profile.rawValue), "directions_type": .text("maneuvers"),
+            "units": .text("kilometers"),
         ])
     }
 
@@ -33,8 +34,22 @@ enum ValhallaRoute {
             else { return nil }
             // A leg between two places on the same point of a road takes no time.
             route.legs.append(
-                Route.Leg(duration: .seconds(max(time, 0.001)), length: Meters(length * 1000), shape: shape))
+                Route.Leg(
+                    duration: .seconds(max(time, 0.001)), length: Meters(length * 1000), shape: shape,
+                    sections: Self.sections(leg)))
         }
         return route
+    }
+
+    /// Returns the sections of a leg, one for each manoeuvre: from one turn to the next. Empty when one is not usable.
+    private static func sections(_ leg: JSONValue) -> [Route.Leg.Section] {
+        var sections: [Route.Leg.Section] = []
+        for maneuver in leg["maneuvers"]?.list ?? [] {
+            guard let time = maneuver["time"]?.number, time >= 0, time < 1e9,
+                let end = maneuver["end_shape_index"]?.count
+            else { return [] }
+            sections.append(Route.Leg.Section(duration: .seconds(time), end: end))
+        }
+        return sections
     }
 }

@@ -50,13 +50,24 @@ extension SyntheticRoads {
                 if time < best?.time ?? .infinity { best = (time, path, start, end) }
             }
         }
-        return best.map { best in
-            let shape = self.shape(of: best.path, from: best.start, to: best.end)
-            let length = zip(shape, shape.dropFirst()).reduce(0) { $0 + $1.0.distance(to: $1.1).value }
-            // A leg has a time above zero and two points, even between equal places.
-            let leg = Route.Leg(duration: .seconds(max(0.1, best.time)), length: Meters(length), shape: shape)
-            return (leg, best.end)
+        return best.map { best in (self.leg(along: best.path, from: best.start, to: best.end, profile), best.end) }
+    }
+
+    private func leg(along path: [Int], from start: Place, to end: Place, _ profile: TravelProfile) -> Route.Leg {
+        var leg = Route.Leg(duration: .zero, length: 0, shape: [self.coordinate(start)])
+        let ends = path.dropLast().map { self.nodes[self.edges[$0].to] } + [self.coordinate(end)]
+        var (length, time) = (0.0, 0.0)
+        for (number, point) in zip(path, ends) where point != leg.shape.last {
+            let part = leg.shape[leg.shape.count - 1].distance(to: point).value
+            let duration = self.speed(on: self.edges[number], profile).map { part / $0 } ?? 0
+            leg.shape.append(point)
+            leg.sections.append(Route.Leg.Section(duration: .seconds(duration), end: leg.shape.count - 1))
+            (length, time) = (length + part, time + duration)
         }
+        // A leg has a time above zero and two points, even between equal places.
+        if leg.shape.count == 1 { leg.shape.append(leg.shape[0]) }
+        (leg.length, leg.duration) = (Meters(length), .seconds(max(0.1, time)))
+        return leg
     }
 
     /// Returns the travel time and the edges from a start to an end; `nil` when no way leads there.
@@ -71,13 +82,5 @@ extension SyntheticRoads {
         guard ways.costs[edge.from].isFinite else { return nil }
         let path = self.path(ways, from: start, to: edge.from) + [end.edge]
         return (ways.costs[edge.from] + end.fraction * edge.length / speed, path)
-    }
-
-    /// Returns the points of a way along edges.
-    func shape(of path: [Int], from start: Place, to end: Place) -> [Coordinate] {
-        let inner = path.dropLast().map { self.nodes[self.edges[$0].to] }
-        let shape = [self.coordinate(start)] + inner + [self.coordinate(end)]
-        let distinct = shape.enumerated().filter { $0.offset == 0 || shape[$0.offset - 1] != $0.element }.map(\.element)
-        return distinct.count >= 2 ? distinct : [shape[0], shape[0]]
     }
 }

@@ -33,6 +33,25 @@ import Testing
         #expect(abs(progress.length - 1300) < 2, "a fix far from the route does not move the position")
     }
 
+    @Test func eachSectionHasASpeedOfItsOwn() throws {
+        let shape = [Self.place(0), Self.place(1000), Self.place(2000)]
+        var leg = Route.Leg(
+            duration: .seconds(150), length: 2000, shape: shape,
+            sections: [.init(duration: .seconds(100), end: 1), .init(duration: .seconds(50), end: 2)])
+        var progress = try #require(RouteProgress(Route(legs: [leg])))
+        _ = progress.moved(to: Self.place(500))
+        #expect(abs(progress.duration - 50) < 0.1)
+        _ = progress.moved(to: Self.place(1500))
+        #expect(abs(progress.duration - 125) < 0.1)
+        // Sections that do not cover the leg count as one.
+        for end in [1, 3] {
+            leg.sections[1].end = end
+            progress = try #require(RouteProgress(Route(legs: [leg])))
+            _ = progress.moved(to: Self.place(500))
+            #expect(abs(progress.duration - 37.5) < 0.1)
+        }
+    }
+
     /// The way out and the way back are one road.
     @Test func theWayBackIsNotReachedBeforeTheTurn() throws {
         var progress = try #require(RouteProgress(Self.route([[(0, 0), (3000, 0)], [(3000, 0), (0, 0)]])))
@@ -79,6 +98,16 @@ import Testing
         #expect(pace.ratio == before, "nothing is known before the trackable goes on")
         for _ in 0..<10 { pace.travelled(expected: 1, actual: 1.3) }
         #expect(pace.ratio < before + 0.05, "an hour at a stop is no pace")
+    }
+
+    @Test func theTravelBeforeAJourneyCountsAsTwoMinutes() {
+        var pace = TravelPace()
+        for _ in 0..<600 { pace.travelled(expected: 1, actual: 1.4) }
+        pace.beganJourney()
+        #expect(abs(pace.ratio - 1.2) < 0.01)
+        let before = pace.ratio
+        pace.beganJourney()
+        #expect(pace.ratio == before)
     }
 
     private static func sides(_ band: EstimateBand, _ distance: Double, _ remaining: Double) -> [Double] {
