@@ -76,7 +76,7 @@ struct EnhanceTests {
     private static func drive(_ body: (inout Scene) async throws -> Void) async throws {
         let broker = try await MosquittoProcess.start()
         let roads = try await RoadsProcess.start()
-        let way = try await Self.way(roads)
+        let way = try await RoadDrive.way(roads)
         let enhancer = try Self.enhancer(broker, roads)
         try await enhancer.waitForLog("enhancing as 'enhancer'")
         let client = try Self.client(broker)
@@ -94,19 +94,6 @@ struct EnhanceTests {
         #expect(result.code == 0, "\(result.errors)")
         #expect(!result.errors.contains(#/47\.\d{5}/#), "a log has no coordinates: \(result.errors)")
         withExtendedLifetime(broker) {}
-    }
-
-    /// Returns the way through Vaduz and on to Schaan, with a point at least every two metres.
-    private static func way(_ roads: RoadsProcess) async throws -> [Coordinate] {
-        let answer = try await roads.request(
-            "POST", "/route",
-            #"{"locations":[{"lat":47.1410,"lon":9.5209},{"lat":47.1650,"lon":9.5100}],"costing":"auto"}"#)
-        let text = try #require(try JSONValue(json: answer.body)["trip"]?["legs"]?.list?.first?["shape"]?.text)
-        let shape = try #require(Polyline.decode(text, limit: 10_000))
-        return zip(shape, shape.dropFirst()).flatMap { start, end in
-            let steps = max(1, Int((start.distance(to: end).value / 2).rounded(.up)))
-            return (0..<steps).map { start.interpolated(to: end, fraction: Double($0) / Double(steps)) }
-        }
     }
 }
 
