@@ -10,9 +10,9 @@ import Testing
     private static let kinds: Set = [
         "locationUpdate", "rawUpdate", "publisherPresence", "subscriberPresence", "resolutionRequest",
         "resolutionInForce", "trip", "event", "liveness", "historyBatch", "acknowledgement",
-        "command", "answer",
-        "publisherPresence:cleared",
-        "subscriberPresence:cleared", "resolutionRequest:cleared", "resolutionInForce:cleared", "liveness:cleared",
+        "command", "answer", "journey",
+        "publisherPresence:cleared", "subscriberPresence:cleared", "resolutionRequest:cleared",
+        "resolutionInForce:cleared", "liveness:cleared", "journey:cleared",
     ]
 
     @Test func theDocumentsAgree() async throws {

@@ -16,7 +16,7 @@ import TrackingTesting
     @Test func theDriveTakesAboutTenMinutesAndReachesTheFirstStopSoon() async throws {
         let drive = DemoRoadsDrive(along: try await self.route(), begin: self.begin)
         let arrivals = drive.arrivals.map { $0.since(self.begin).inSeconds }
-        #expect(arrivals.count == 3 && (60...90).contains(arrivals[0]), "\(arrivals)")
+        #expect(arrivals.count == 3 && (60...100).contains(arrivals[0]), "\(arrivals)")
         let end = try #require(drive.fixes.last).time.since(self.begin).inSeconds
         #expect((480...660).contains(end), "\(end)")
         #expect(drive.fixes.first?.time == self.begin)

@@ -142,7 +142,9 @@ import Testing
         HistoryCase(Token.Revoke.self, ["token", "revoke", "phone"], Self.state),
         HistoryCase(
             Share.Create.self, ["share", "create", "van", "--for", "2h"],
-            Self.place + Self.state + [("for", "3h"), ("url", "https://tracks.example.org"), ("yes", nil)]),
+            Self.place + Self.state + [
+                ("for", "3h"), ("stop", "4711"), ("url", "https://tracks.example.org"), ("yes", nil),
+            ]),
         HistoryCase(Share.List.self, ["share", "list"], Self.state + [("format", "json")]),
         HistoryCase(Share.Revoke.self, ["share", "revoke", "3"], Self.state),
     ]

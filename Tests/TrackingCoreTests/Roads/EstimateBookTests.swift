@@ -35,7 +35,7 @@ import Testing
         let shape = [EstimateConversation.place(north: 0), EstimateConversation.place(north: 1000)]
         let route = Route(legs: [Route.Leg(duration: .seconds(100), length: 1000, shape: shape)])
         let answered = book.answered(request, .success(route), at: .at(2))
-        #expect(try Self.estimates(answered).first?.stops.first?.eta == Moment.at(101).wall)
+        #expect(try Self.estimates(answered).first?.stops.first?.eta == Moment.at(86).wall, "150 m before the stop")
         #expect(book.answered(request, .success(route), at: .at(3)) == [], "each request has one answer")
         let arrived = book.moved(Self.fix(90, north: 900), of: self.van, at: .at(90))
         #expect(try Self.estimates(arrived).first?.stops.first?.status == .arrived)
