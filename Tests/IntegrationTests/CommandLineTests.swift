@@ -143,7 +143,8 @@ import TrackingStore
         let folder = Programs.root.appending(path: ".build/debug").path()
         let installed = try await RunningProgram(install, [folder, root.path()]).result()
         #expect(
-            installed.code == 0 && installed.output == "installed: godwit and godwit-agent\n", "\(installed.errors)")
+            installed.code == 0 && installed.output == "installed: godwit, godwit-agent, godwit-roads\n",
+            "\(installed.errors)")
         for file in ["zsh/vendor-completions/_godwit", "fish/vendor_completions.d/godwit-agent.fish"] {
             let text = try String(contentsOf: root.appending(path: "usr/share/\(file)"), encoding: .utf8)
             #expect(text.contains("godwit"), "\(file)")

@@ -111,6 +111,8 @@ import TrackingTesting
         #expect(self.runs(points).first?.request.profile == .auto)
         for index in 0..<4 { points[index].motion = [.cycling] }
         #expect(self.runs(points).first?.request.profile == .bicycle)
+        points[9].motion = [.driving]
+        #expect(self.runs(points).first?.request.profile == .auto, "a car in slow traffic")
         for index in 4..<10 { points[index].motion = [.driving] }
         #expect(self.runs(points).first?.request.profile == .auto)
     }

@@ -44,7 +44,8 @@ public struct TrackMatching: Sendable {
             self.isInterrupted = isInterrupted
         }
 
-        /// The request for a routing engine. The roads are those for the means of travel that most points report.
+        /// The request for a routing engine. The roads are those for cars if at least a tenth
+        /// of the points that report a motion report driving, and otherwise those for the motion of most points.
         public var request: MatchRequest {
             let points = self.points.map {
                 MatchRequest.Point(
@@ -58,6 +59,9 @@ public struct TrackMatching: Sendable {
             for point in self.points where !point.motion.isEmpty {
                 counts[TravelProfile(motion: point.motion), default: 0] += 1
             }
+            // A device that derives the motion from the speed reports a car in slow traffic as cycling.
+            let driving = self.points.count { $0.motion.contains(.driving) }
+            if driving > 0, driving * 10 >= counts.values.reduce(0, +) { return .auto }
             return TravelProfile.allCases.max { counts[$0, default: 0] < counts[$1, default: 0] } ?? .auto
         }
     }

@@ -25,7 +25,7 @@ struct TrackableEnhancer: Sendable {
     private var publishedNumber: Int?
     /// The last published update, without the way to it; `nil` before the first one.
     private(set) var lastPublished: LocationUpdate?
-    private var motion: [Motion] = []
+    private var travel = ReportedTravel()
     /// `true` if the window has fixes without an answer of the engine, and no request is under way for them.
     private(set) var needsMatch = false
 
@@ -35,8 +35,8 @@ struct TrackableEnhancer: Sendable {
     /// The approximate size of this state in memory, in bytes.
     var bytes: Int { 2_048 + self.window.points.count * 400 + self.pending.count * 400 }
 
-    /// The means of travel by the motion that the device reports: `auto` unless the device walks, runs or cycles.
-    var profile: TravelProfile { TravelProfile(motion: self.motion) }
+    /// The means of travel, by the motion that the device reports.
+    var profile: TravelProfile { self.travel.profile }
 
     /// The fixes that the engine is to match. Calling it means that a request is under way.
     mutating func takeRequest() -> MatchWindow.Request? {
@@ -57,7 +57,7 @@ struct TrackableEnhancer: Sendable {
         let skipped = self.order.newSkipped(update)
         guard verdict == .current else { return [] }
         let fix = update.location
-        self.motion = fix.motion
+        self.travel.moved(fix)
         for point in skipped.sorted(by: { $0.time < $1.time })
         where point.time < fix.time && point.stream == fix.stream && self.isNewer(point) {
             _ = self.window.add(point)
