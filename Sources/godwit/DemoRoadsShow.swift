@@ -82,8 +82,7 @@ final class DemoRoadsShow: Service {
             let terminal = self.form == .story ? Terminal(Output()) : nil
             defer { terminal?.restore() }
             let enhancer = try self.makeEnhancer()
-            let watcher = try self.stage.subscriber("demo-watcher", isSilent: false)
-            let estimates = try self.stage.client("demo-journey")
+            let watcher = try self.stage.subscriber("demo-watcher", isSilent: false, wantsJourneys: true)
             let (news, updates) = (enhancer.events, watcher.events)
             watcher.watch(
                 self.id,
@@ -93,10 +92,8 @@ final class DemoRoadsShow: Service {
                 defer { group.cancelAll() }
                 group.addTask { try await enhancer.run() }
                 group.addTask { try await watcher.run() }
-                group.addTask { await estimates.run() }
                 group.addTask { for await event in news { try self.note(event) } }
                 group.addTask { for await event in updates { try self.note(event) } }
-                group.addTask { try await self.readEstimates(estimates) }
                 group.addTask {
                     try await self.runSteps()
                     throw CancellationError()
@@ -133,14 +130,6 @@ final class DemoRoadsShow: Service {
         return Enhancer(
             configuration: configuration, engine: self.engine,
             transport: try MQTTTransport(configuration: connection), logger: silent)
-    }
-
-    private func readEstimates(_ client: MQTTClient) async throws {
-        try await client.withSubscription(to: [TopicRoot.standard.path(.estimate(self.id))]) { messages in
-            for try await message in messages where !message.payload.isEmpty {
-                try self.note(try MessageCodec.decodeEstimate(message.payload))
-            }
-        }
     }
 
     // MARK: - Steps
@@ -221,8 +210,11 @@ final class DemoRoadsShow: Service {
     }
 
     private func note(_ event: SubscriberEvent) throws {
-        guard case .location(_, let received) = event else { return }
-        try self.change { $0.located(received.update) }
+        switch event {
+        case .location(_, let received): try self.change { $0.located(received.update) }
+        case .estimate(_, let estimate?): try self.note(estimate)
+        default: break
+        }
     }
 
     private func note(_ estimate: Estimate) throws {

@@ -212,11 +212,16 @@ final class DemoStage: Sendable {
     }
 
     /// Makes a subscriber at the private broker. If it is silent, publishers do not count it as a subscriber.
-    func subscriber(_ name: String, isSilent: Bool) throws -> AssetSubscriber<MQTTTransport> {
+    ///
+    /// - Parameter wantsJourneys: `true` to receive journeys and estimated arrival times as well.
+    func subscriber(
+        _ name: String, isSilent: Bool, wantsJourneys: Bool = false
+    ) throws -> AssetSubscriber<MQTTTransport> {
         let client = try ClientID(name)
         var generator = SystemRandomNumberGenerator()
         var configuration = SubscriberConfiguration(client: client, session: .random(using: &generator))
         configuration.isSilent = isSilent
+        configuration.wantsJourneys = wantsJourneys
         let connection = MQTTConfiguration(
             endpoints: [MQTTEndpoint(host: "127.0.0.1", port: self.port)], for: configuration)
         return AssetSubscriber(configuration: configuration, transport: try MQTTTransport(configuration: connection))
