@@ -53,6 +53,7 @@ public final class RoadsProcess: Sendable {
             guard ContinuousClock.now < deadline, process.isRunning else {
                 throw TestSupportError("the routing engine did not start")
             }
+            // The engine prints nothing when it begins to answer, so it is asked.
             try await Task.sleep(for: .milliseconds(50))
         }
         return roads

@@ -68,6 +68,7 @@ struct EnhancerLoad {
     /// Publishes fixes until the enhancer answers one.
     private func waitForEnhancer() async throws {
         let (client, drive, probe) = (self.client, self.drives[0], try TrackableID("probe"))
+        // Unstructured: the function returns at the first answer, and must not wait for the other fixes.
         let probing = Task {
             for (index, fix) in drive.enumerated() {
                 client.publish(fix, of: probe, seq: UInt64(index + 1))
