@@ -14,6 +14,9 @@ final class DemoShow: Service {
     private let duration: Double?
     private let succeeded = Mutex(false)
     private let seen = Mutex(Seen())
+    /// The number of seconds within which the effect of a step must be observed, unless the courier must drive some way
+    /// first. It takes a few seconds, and more on a machine under load.
+    private static let patience = 60
 
     /// The observations of the demo's own subscriber. It watches the simulated courier silently, so that the publisher
     /// does not count it as a subscriber.
@@ -66,7 +69,7 @@ final class DemoShow: Service {
         try self.say("See all messages:  mosquitto_sub -v -p \(self.stage.port) -t 'tracking/#'")
         try self.stage.startAgent(for: .script)
         var happened = try await self.chapter(
-            "No subscriber: one position every 30 s, and only the coarse source is open.", within: 20
+            "No subscriber: one position every 30 s, and only the coarse source is open.", within: Self.patience
         ) {
             // Waiting for the next position would take long. Five seconds without one show the pace as well.
             $0.inForce?.subscribers == 0 && $0.inForce?.resolution.desiredInterval == .seconds(30)
@@ -102,21 +105,22 @@ final class DemoShow: Service {
         let wanted = try Resolution(accuracy: .high, desiredInterval: .seconds(1), minimumDisplacement: 0)
         watcher.watch(try TrackableID(DemoStage.trackable), requesting: wanted)
         var happened = try await self.chapter(
-            "A watcher arrives and asks for one position a second: the fine source opens.", within: 20
+            "A watcher arrives and asks for one position a second: the fine source opens.", within: Self.patience
         ) {
             $0.inForce?.resolution == wanted && self.stage.selectedSource == "HIGH" && $0.hasPace(of: .seconds(1))
         }
         self.stage.setBattery(15)
         happened =
             try await self.chapter(
-                "The battery falls to 15 %, below the threshold of 20 %: one fifth of the positions.", within: 30
+                "The battery falls to 15 %, below the threshold of 20 %: one fifth of the positions.",
+                within: Self.patience
             ) {
                 $0.inForce?.isLowBattery == true && $0.inForce?.resolution.desiredInterval == .seconds(5)
                     && $0.hasPace(of: .seconds(5))
             } && happened
         self.stage.setBattery(80)
         happened =
-            try await self.chapter("The battery is charged again: one position a second.", within: 20) {
+            try await self.chapter("The battery is charged again: one position a second.", within: Self.patience) {
                 $0.inForce?.isLowBattery == false && $0.hasPace(of: .seconds(1))
             } && happened
         return try await self.chapter(
