@@ -276,8 +276,9 @@ package struct PublisherStateMachine: Sendable {
     /// Applies the settings of the capture to a fix of the source, and records the fix for every tracked trackable.
     private mutating func captured(_ fix: Location, raw: Location?, at moment: Moment) -> [Action] {
         let fix = self.device.withBattery(fix)
-        let thinning = self.thinning
+        let (thinning, requested) = (self.thinning, self.table.requested)
         self.capture?.filter.resolution = thinning
+        self.capture?.filter.requested = requested
         guard let outcome = self.capture?.moved(fix, at: moment) else {
             self.hold.recorded(fix, now: moment.now)
             self.changeAll { $0.position.moved(to: fix) }

@@ -36,6 +36,26 @@ import Testing
         #expect(try await agent.result(within: .seconds(60)).code == 0)
     }
 
+    /// The profile records one position in 500 m, which takes the simulated van about half a minute.
+    @Test func aRequestIsAnsweredByADeviceThatSavesItsBattery() async throws {
+        let broker = try await MosquittoProcess.start()
+        let agent = try Programs.start(
+            "godwit-agent",
+            [
+                "run", "--trackable", "van-7", "--broker", broker.url, "--source", "simulate:", "--battery", "none",
+                "--profile", "battery-saving",
+            ])
+        let watch = try await Programs.run(
+            "godwit",
+            [
+                "watch", "van-7", "--broker", broker.url, "--resolution", "HIGH/1000/1", "--count", "8", "--timeout",
+                "60",
+            ])
+        #expect(watch.code == 0, "\(watch.output)\(watch.errors)")
+        agent.terminate()
+        #expect(try await agent.result(within: .seconds(60)).code == 0)
+    }
+
     @Test func theTimeEndsItToo() async throws {
         let broker = try await MosquittoProcess.start()
         let watch = ["watch", "van-7", "--broker", broker.url, "--timeout", "0.5"]

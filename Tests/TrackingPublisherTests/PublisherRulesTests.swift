@@ -57,6 +57,25 @@ import TrackingCore
         #expect(talk.log.values.flatMap(\.values).count == points.count + 5)
     }
 
+    /// Only fixes 500 m apart are recorded, and the van moves 10 m a second.
+    @Test func aRequestPassesTheCaptureFilterWhileItIsInForce() throws {
+        var talk = try PublisherConversation.online(configure: {
+            $0.capture = try? CaptureStateMachine(
+                filter: CaptureFilter(significantChange: .only), zones: PrivacyZones([]))
+        })
+        func points(from begin: Int) throws -> Int {
+            let before = talk.log.values.flatMap(\.values).count
+            for second in begin..<begin + 5 { _ = try talk.fix(at: Double(second), metres: Double(10 * second)) }
+            return talk.log.values.flatMap(\.values).count - before
+        }
+        #expect(try points(from: 0) == 0)
+        _ = talk.request("w1", interval: 1000)
+        #expect(self.resolutions(talk.subscriber("w1")) == ["van/resolution: HIGH/1000/0 ONLINE subscribers 1"])
+        #expect(try points(from: 5) == 5)
+        _ = talk.receive("tracking/van/subscriber/w1", "")
+        #expect(try points(from: 10) == 0)
+    }
+
     @Test func whatIsNotRecordedMayBeNearAllTheSame() throws {
         let there = try #require(Coordinate(latitude: 900 / 111_195.0, longitude: 1))
         let van = try PublisherConversation.van {

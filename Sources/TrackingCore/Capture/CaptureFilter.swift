@@ -16,6 +16,10 @@ public struct CaptureFilter: Hashable, Sendable {
         /// Recorded: the time of the fix is before that of the last recorded fix, for example because the receiver's
         /// clock was set back. Such a fix is not dropped.
         case wentBack
+        /// Recorded: a subscriber's request is in force, and the fix meets the resolution in
+        /// ``CaptureFilter/requested``. The settings of the filter do not apply then, except the maximum accuracy
+        /// radius.
+        case requested
         /// Recorded: the distance from the last recorded fix is large enough to be a ``SignificantChange``. The minimum
         /// time and distance do not apply then.
         case significant
@@ -36,7 +40,7 @@ public struct CaptureFilter: Hashable, Sendable {
         /// `true` if the decision is to record the fix.
         public var isRecorded: Bool {
             switch self {
-            case .first, .wentBack, .significant, .recorded: true
+            case .first, .wentBack, .requested, .significant, .recorded: true
             case .tooInaccurate, .insignificant, .tooSoon, .tooClose, .tooFine: false
             }
         }
@@ -58,6 +62,21 @@ public struct CaptureFilter: Hashable, Sendable {
     /// m.
     public static let significantDistance: Meters = 500
 
+    /// A resolution that fixes may meet, and the rule for its interval and displacement.
+    public struct Requested: Hashable, Sendable {
+        /// The minimum interval and displacement between two fixes. The accuracy has no effect on the filter.
+        public var resolution: Resolution
+        /// The rule that combines the two. With `both`, a fix meets the resolution when the interval and the
+        /// displacement are reached; with `either`, when one of them is reached.
+        public var rule: FilterRule
+
+        /// Makes a resolution that fixes may meet by this rule.
+        public init(_ resolution: Resolution, rule: FilterRule) {
+            self.resolution = resolution
+            self.rule = rule
+        }
+    }
+
     private struct Reference: Hashable, Sendable {
         let time: UnixTime
         let coordinate: Coordinate
@@ -78,6 +97,10 @@ public struct CaptureFilter: Hashable, Sendable {
     /// The rule that combines the interval and the displacement of ``resolution``. With `both`, a fix is recorded when
     /// both are reached; with `either`, when one of them is reached.
     public var rule: FilterRule
+    /// The resolution in force because of subscribers' requests; `nil` while there are no requests. A fix that meets it
+    /// is recorded in spite of the minimum time, the minimum distance and the rule for large distances. So the
+    /// subscribers receive the positions that the published resolution promises.
+    public var requested: Requested?
 
     private var reference: Reference?
 
@@ -135,22 +158,26 @@ public struct CaptureFilter: Hashable, Sendable {
         guard let reference = self.reference else { return .first }
         if fix.time < reference.time { return .wentBack }
         let distance = fix.coordinate.distance(to: reference.coordinate)
+        let elapsed = fix.time.since(reference.time)
+        if let requested, Self.meets(requested.resolution, requested.rule, elapsed, distance) { return .requested }
         switch self.significantChange {
         case .off: break
         case .also(let metres): if distance >= metres { return .significant }
         case .only: return distance >= Self.significantDistance ? .significant : .insignificant
         }
-        let elapsed = fix.time.since(reference.time)
         if elapsed < Self.tolerated(self.minimumTime) { return .tooSoon }
         if distance < self.minimumDistance { return .tooClose }
-        return self.meetsResolution(elapsed, distance) ? .recorded : .tooFine
+        guard let resolution = self.resolution else { return .recorded }
+        return Self.meets(resolution, self.rule, elapsed, distance) ? .recorded : .tooFine
     }
 
-    private func meetsResolution(_ elapsed: Duration, _ distance: Meters) -> Bool {
-        guard let resolution = self.resolution else { return true }
+    /// Returns `true` if a fix is far enough in time and distance from the last recorded one for `resolution`.
+    private static func meets(
+        _ resolution: Resolution, _ rule: FilterRule, _ elapsed: Duration, _ distance: Meters
+    ) -> Bool {
         let isLater = elapsed >= Self.tolerated(resolution.desiredInterval)
         let isFarther = distance >= resolution.minimumDisplacement
-        switch self.rule {
+        switch rule {
         case .both: return isLater && isFarther
         case .either: return isLater || isFarther
         }

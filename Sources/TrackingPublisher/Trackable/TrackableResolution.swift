@@ -24,6 +24,9 @@ struct TrackableResolution: Sendable {
     /// published again only if the publisher's state changed.
     private var pause = ChangePause()
 
+    /// `true` while at least one subscriber's request takes part in the decision.
+    var isRequested: Bool { !self.funnel.conditions.requests.isEmpty }
+
     /// The largest number of published resolutions without an acknowledgement. At this number, further changes are not
     /// published; the latest of them is published after an acknowledgement.
     static let maximumUnacknowledged = 32

@@ -45,6 +45,16 @@ struct TrackableTable: Sendable {
     /// The state machines of all tracked trackables.
     var all: some Sequence<TrackableStateMachine> { self.tracked.lazy.compactMap { self.entries[$0]?.tracked } }
 
+    /// The finest resolution in force of the trackables with requests, so that the capture records the positions that
+    /// their subscribers expect; `nil` if no trackable has a request.
+    var requested: CaptureFilter.Requested? {
+        let requested = self.all.filter { $0.failure == nil && $0.resolution.isRequested }
+        guard let first = requested.first?.resolution.damper.current else { return nil }
+        return CaptureFilter.Requested(
+            requested.reduce(first) { $0.finer(of: $1.resolution.damper.current) },
+            rule: requested.allSatisfy { $0.trackable.filter == .both } ? .both : .either)
+    }
+
     /// The stored states of all dormant trackables (known from the log, but not tracked), with their ids.
     var dormant: some Sequence<(id: TrackableID, trackable: DormantTrackable)> {
         self.entries.lazy.compactMap { id, entry in entry.dormant.map { (id, $0) } }

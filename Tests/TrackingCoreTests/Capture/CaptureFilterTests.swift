@@ -68,6 +68,23 @@ import Testing
         #expect(self.verdicts(filter, fixes) == [.first, .insignificant, .significant])
     }
 
+    @Test func aFixThatMeetsARequestIsRecordedUnlessItIsTooInaccurate() throws {
+        var filter = try CaptureFilter(
+            minimumDistance: 100, minimumTime: .seconds(60), maximumAccuracyRadius: 30, significantChange: .only)
+        filter.requested = CaptureFilter.Requested(
+            try Resolution(accuracy: .high, desiredInterval: .seconds(1), minimumDisplacement: 1), rule: .both)
+        let fixes: [Location] = [
+            .fix(at: 0), .fix(north: 2, at: 0.5), .fix(north: 0.5, at: 1), .fix(north: 2, at: 1.95),
+            .fix(north: 9, at: 3, accuracy: 31),
+        ]
+        #expect(self.verdicts(filter, fixes) == [.first, .insignificant, .insignificant, .requested, .tooInaccurate])
+        filter.requested?.rule = .either
+        #expect(self.verdicts(filter, fixes) == [.first, .requested, .requested, .requested, .tooInaccurate])
+        filter.requested = nil
+        #expect(
+            self.verdicts(filter, fixes) == [.first, .insignificant, .insignificant, .insignificant, .tooInaccurate])
+    }
+
     @Test(arguments: [
         (FilterRule.both, [CaptureFilter.Verdict.first, .tooFine, .tooFine, .recorded]),
         (.either, [.first, .tooFine, .recorded, .recorded]),
