@@ -107,6 +107,17 @@ public struct Trackable: Hashable, Sendable {
     /// The trackable's own rules for its resolution, such as its own resolutions and thresholds. With `nil`, only
     /// requests, the default resolution and the limits count.
     public var constraints: ResolutionConstraints?
+    /// A text of the program about the trackable, for its ``policy``; `nil` for none.
+    public var metadata: String?
+    /// The rule that decides the resolution of this trackable, in place of the publisher's policy; `nil` for the
+    /// publisher's.
+    ///
+    /// Two trackables with policies of their own are equal only if one is a copy of the other.
+    public var policy: (any ResolutionPolicy)? {
+        get { self.ownPolicy?.policy }
+        set { self.ownPolicy = newValue.map(OwnPolicy.init) }
+    }
+    private var ownPolicy: OwnPolicy?
     /// The finest resolution that a request can reach for this trackable, in place of ``PublisherConfiguration/floor``;
     /// ``constraints`` may override it.
     public var floor: Resolution?
@@ -128,6 +139,18 @@ public struct Trackable: Hashable, Sendable {
     ///
     /// - Parameter id: The name of the trackable.
     public init(_ id: TrackableID) { self.id = id }
+}
+
+/// A trackable's own policy. Policies cannot be compared, so that two of these values are equal only if they are the
+/// same object.
+private final class OwnPolicy: Hashable, Sendable {
+    let policy: any ResolutionPolicy
+
+    init(_ policy: any ResolutionPolicy) { self.policy = policy }
+
+    static func == (one: OwnPolicy, other: OwnPolicy) -> Bool { one === other }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 /// The rule for the unsent records of a trackable that another publisher took over.

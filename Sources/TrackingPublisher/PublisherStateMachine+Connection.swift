@@ -28,10 +28,9 @@ extension PublisherStateMachine {
         let own = [self.member.ownLiveness]
         // A journey that an operator has set meanwhile is not cleared.
         let journeys = self.unclearedJourneys.map { TopicFilter.topic(.journey($0)) }
-        let context = self.context(at: moment)
-        self.changeAll { $0.connected(context) }
+        let decided = self.withAll(at: moment) { $0.connected($1) }
         let filters = all + left.map { .publishers($0) } + journeys + own
-        return [.connectionChanged(nil), self.subscribe(filters, .connecting(ids))]
+        return [.connectionChanged(nil), self.subscribe(filters, .connecting(ids))] + decided
             + self.subscribeToCommands(of: Array(self.table.tracked))
             + self.subscribeToClearings(of: Array(self.table.tracked))
             + [self.subscribe(own, .settling(ids, leftTo: left))]

@@ -247,7 +247,7 @@ package struct PublisherStateMachine: Sendable {
         let next = self.device.requestSensor(constant: configuration.wrappedValue.sensorResolution, isAtOnce: isAtOnce)
         {
             SensorResolution.finest(
-                of: table.all.filter { $0.failure == nil }.map(\.resolution.damper.current),
+                of: table.all.filter { $0.failure == nil }.map(\.resolution.sensor),
                 default: configuration.wrappedValue.defaultResolution,
                 constant: configuration.wrappedValue.sensorResolution)
         }

@@ -65,10 +65,7 @@ struct TrackableConversation {
             let connection = try #require(Int(words[1]))
             self.session.connected(connection: connection)
             _ = self.session.settled(now: self.now)
-            return self.decide { trackable, context in
-                trackable.connected(context)
-                return []
-            }
+            return self.decide { $0.connected($1) }
         case "lose":
             self.session.disconnected()
             let reason = TrackingError(.connectionLost, "cut")

@@ -23,13 +23,19 @@ public enum ConditionChange: Hashable, Sendable {
     /// The publisher's default resolution changed. It applies where neither the trackable's constraints nor a request
     /// gives a resolution.
     case defaultChanged(Resolution)
+    /// The text that the program attached to the trackable was replaced or, with `nil`, removed.
+    case metadataChanged(String?)
+    /// The destination of the trackable was set, replaced or, with `nil`, removed.
+    case destinationChanged(Coordinate?)
+    /// The last position, the speed, the time or the connection changed.
+    case situationChanged(TrackingSituation)
 
     /// `true` when a subscriber made or withdrew a resolution request; `false` for every other change.
     var isRequest: Bool {
         switch self {
         case .requestMade, .requestDropped: true
         case .subscriberCame, .subscriberLeft, .batteryRead, .nearChanged, .constraintsChanged, .floorChanged,
-            .ceilingChanged, .defaultChanged:
+            .ceilingChanged, .defaultChanged, .metadataChanged, .destinationChanged, .situationChanged:
             false
         }
     }

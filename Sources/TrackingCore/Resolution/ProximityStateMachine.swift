@@ -4,10 +4,10 @@
 /// one of these measures is below its threshold. It stops being near when every limited measure exceeds its threshold
 /// by more than a tenth.
 ///
-/// For the threshold, the time to arrival is that of an estimate along roads (``Estimate``) while a recent one is known.
-/// Otherwise it is the remaining distance divided by the speed of the last 30 s. While that speed is unknown or below
-/// 0.5 m/s, the last comparison of the time with its threshold stays valid. Without a destination, the arrival at the
-/// next stop of the estimate is compared with the threshold.
+/// For the threshold, the time to arrival is that of an estimate along roads (``Estimate``) while a recent one is
+/// known. Otherwise it is the remaining distance divided by the speed of the last 30 s. While that speed is unknown or
+/// below 0.5 m/s, the last comparison of the time with its threshold stays valid. Without a destination, the arrival at
+/// the next stop of the estimate is compared with the threshold.
 public struct ProximityStateMachine: Sendable {
     /// The result of comparing a measure of the trackable with the threshold for that measure. A measure is the
     /// distance or the time to the destination.
@@ -49,12 +49,12 @@ public struct ProximityStateMachine: Sendable {
     private var temporal = Standing.outside
 
     /// The trackable's speed during the last 30 s, in metres a second; `nil` while it is unknown or below 0.5 m/s.
-    private var recentMetersPerSecond: Double? {
+    package var recentMetersPerSecond: Double? {
         self.speed.metersPerSecond.flatMap { $0 >= Self.leastSpeed ? $0 : nil }
     }
 
-    /// The trackable's smoothed speed in metres a second, from which its time to arrival is published; `nil` while it is
-    /// unknown or too low. See ``ArrivalSpeed``.
+    /// The trackable's smoothed speed in metres a second, from which its time to arrival is published; `nil` while it
+    /// is unknown or too low. See ``ArrivalSpeed``.
     package var arrivalMetersPerSecond: Double? { self.arrivalSpeed.metersPerSecond }
 
     /// Makes a machine that has received no fixes. The trackable is not near its destination.
@@ -82,8 +82,8 @@ public struct ProximityStateMachine: Sendable {
         return self.settle(self.decided(at: wallClock))
     }
 
-    /// Processes a new estimate of the trackable's arrivals, `nil` after it was cleared. Then decides from the last known
-    /// position whether the trackable is near.
+    /// Processes a new estimate of the trackable's arrivals, `nil` after it was cleared. Then decides from the last
+    /// known position whether the trackable is near.
     ///
     /// - Parameter wallClock: The time on the device's wall clock, by which the age of the estimate is determined. With
     ///   `nil`, when it is unknown or not trusted, an estimate has no effect.

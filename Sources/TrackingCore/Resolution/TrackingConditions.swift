@@ -20,6 +20,14 @@ public struct TrackingConditions: Equatable, Sendable {
     /// The publisher's default resolution. It applies where neither the trackable's constraints nor a request gives a
     /// resolution.
     public var `default`: Resolution
+    /// The id of the trackable; `nil` in conditions that belong to no particular trackable.
+    public var trackable: TrackableID?
+    /// The text that the program attached to the trackable; `nil` for none.
+    public var metadata: String?
+    /// The destination of the trackable; `nil` for none.
+    public var destination: Coordinate?
+    /// The last position of the trackable, its speed, the time, and the connection to the broker.
+    public var situation = TrackingSituation()
 
     /// Makes the conditions on which the decision about a trackable's resolution depends. By default, there are no
     /// constraints, limits and subscribers, and the battery's charge is unknown.
@@ -36,6 +44,12 @@ public struct TrackingConditions: Equatable, Sendable {
         self.isNear = isNear
         self.batteryPercent = batteryPercent
         self.default = `default`
+    }
+
+    /// The great-circle distance from the last position to ``destination``; `nil` without a destination or a position.
+    public var distance: Meters? {
+        guard let destination, let location = self.situation.location else { return nil }
+        return location.coordinate.distance(to: destination)
     }
 
     /// `true` while at least one subscriber is present, with or without a request.

@@ -22,7 +22,8 @@ struct LiveOutput: Sendable {
         _ configuration: PublisherConfiguration
     ) {
         var filter = LocationFilter(
-            resolution: resolution.funnel.current, rule: trackable.filter, maximumSilence: trackable.maximumSilence)
+            resolution: resolution.funnel.current, rule: trackable.filter,
+            maximumSilence: resolution.funnel.maximumSilence ?? trackable.maximumSilence)
         filter.ownInterval = resolution.funnel.own.desiredInterval
         self.lane = LiveLane(filter: filter)
         self.rawStream = rawStream
@@ -33,14 +34,8 @@ struct LiveOutput: Sendable {
     /// `true` while no update is in flight (published and not acknowledged) and no position waits to be published.
     var isIdle: Bool { self.lane.isIdle && self.raw?.isIdle ?? true }
 
-    /// Passes the trackable's changed filter rule and maximum silence to the update filters, which select the positions
-    /// to publish.
-    mutating func trackableChanged(_ trackable: Trackable) {
-        self.changeFilters { filter in
-            filter.rule = trackable.filter
-            filter.maximumSilence = trackable.maximumSilence
-        }
-    }
+    /// Passes the trackable's changed filter rule to the update filters, which select the positions to publish.
+    mutating func trackableChanged(_ trackable: Trackable) { self.changeFilters { $0.rule = trackable.filter } }
 
     /// Adapts the default maximum silence after the deferral of sending was configured or removed.
     ///
@@ -58,6 +53,12 @@ struct LiveOutput: Sendable {
     mutating func use(ownInterval: Duration) {
         guard ownInterval != self.lane.filter.ownInterval else { return }
         self.changeFilters { $0.ownInterval = ownInterval }
+    }
+
+    /// Sets the longest time between two updates; `nil` derives it from the trackable's own interval.
+    mutating func use(maximumSilence: Duration?) {
+        guard maximumSilence != self.lane.filter.maximumSilence else { return }
+        self.changeFilters { $0.maximumSilence = maximumSilence }
     }
 
     /// Handles that the device's clock was set. The next fix then counts as the first, because the earlier times cannot

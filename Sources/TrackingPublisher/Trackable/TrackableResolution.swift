@@ -6,6 +6,12 @@ struct TrackableResolution: Sendable {
     private(set) var funnel: ResolutionStateMachine
     /// The resolution in force. It changes at most once a second.
     private(set) var damper: ResolutionDamper
+    /// The resolution that the receiver needs for this trackable. It changes at most once a second.
+    private var sensorDamper: ResolutionDamper
+    /// The publisher's policy, which decides if the trackable has none of its own.
+    private let publisherPolicy: any ResolutionPolicy
+    /// The last fix of the receiver after the privacy zones were applied, recorded or not; `nil` before the first one.
+    private var location: Location?
     /// Decides whether the trackable is near its destination, by its positions and the proximity threshold.
     var proximity: ProximityStateMachine
     /// Decides which remaining way to the destination (distance and time to arrival) the published resolution contains.
@@ -33,31 +39,67 @@ struct TrackableResolution: Sendable {
 
     /// Makes the resolution of a trackable whose tracking begins. No resolution was published or delivered yet.
     ///
-    /// - Parameter battery: The charge of the battery in percent; `nil` is unknown.
-    init(
-        of trackable: Trackable, policy: any ResolutionPolicy, _ configuration: PublisherConfiguration, battery: Double?
-    ) {
-        var funnel = ResolutionStateMachine(
-            policy: policy, constraints: trackable.constraints, floor: trackable.floor ?? configuration.floor,
+    /// - Parameters:
+    ///   - policy: The publisher's policy, which decides if the trackable has none of its own.
+    ///   - battery: The charge of the battery in percent; `nil` is unknown.
+    init(of trackable: Trackable, policy: any ResolutionPolicy, battery: Double?, _ context: TrackableContext) {
+        let configuration = context.configuration
+        var conditions = TrackingConditions(
+            constraints: trackable.constraints, floor: trackable.floor ?? configuration.floor,
             ceiling: trackable.ceiling ?? configuration.ceiling, default: configuration.defaultResolution)
+        (conditions.trackable, conditions.metadata) = (trackable.id, trackable.metadata)
+        conditions.destination = trackable.destination
+        conditions.situation = TrackingSituation(time: context.believedTime, isConnected: context.session.isConnected)
+        var funnel = ResolutionStateMachine(policy: trackable.policy ?? policy, conditions: conditions)
         _ = funnel.changed(.batteryRead(percent: battery))
         self.funnel = funnel
+        self.publisherPolicy = policy
         self.damper = ResolutionDamper(funnel.current)
+        self.sensorDamper = ResolutionDamper(funnel.sensor ?? funnel.current)
         self.proximity = ProximityStateMachine(
             destination: trackable.destination, threshold: trackable.constraints?.proximityThreshold)
     }
 
-    /// Uses the destination and the proximity threshold of the changed trackable.
+    /// The resolution that the receiver needs for this trackable.
+    var sensor: Resolution { self.sensorDamper.current }
+
+    /// The result of the latest decision of the policy.
+    struct Decision: Hashable {
+        let resolution: Resolution
+        let sensor: Resolution?
+        let maximumSilence: Duration?
+    }
+
+    /// The latest decision of the policy. It takes effect at most once a second.
+    var decision: Decision {
+        Decision(
+            resolution: self.funnel.current, sensor: self.funnel.sensor, maximumSilence: self.funnel.maximumSilence)
+    }
+
+    /// Handles a fix, recorded or not.
+    ///
+    /// - Parameters:
+    ///   - fix: The fix after the privacy zones were applied.
+    ///   - wallClock: The time on the device's wall clock; `nil` while it is not set.
+    /// - Returns: `true` if the trackable came near its destination, `false` if it moved away from it; otherwise `nil`.
+    mutating func moved(to fix: Location, now: MonotonicTime, wallClock: UnixTime?) -> Bool? {
+        self.location = fix
+        return self.proximity.moved(fix, now: now, wallClock: wallClock)
+    }
+
+    /// Uses the policy, the metadata, the destination and the proximity threshold of the changed trackable.
     ///
     /// - Parameter wallClock: The time on the device's wall clock; `nil` while it is not set.
-    /// - Returns: The changes of the condition that the trackable is near its destination; empty for none.
+    /// - Returns: The changes of the conditions, except those of the constraints and limits.
     mutating func trackableChanged(_ trackable: Trackable, wallClock: UnixTime?) -> [ConditionChange] {
+        _ = self.funnel.use(trackable.policy ?? self.publisherPolicy)
         let threshold = trackable.constraints?.proximityThreshold
         let near = [
             self.proximity.destinationChanged(trackable.destination, wallClock: wallClock),
             self.proximity.thresholdChanged(threshold, wallClock: wallClock),
         ]
-        return near.compactMap { $0 }.map { .nearChanged($0) }
+        return [.metadataChanged(trackable.metadata), .destinationChanged(trackable.destination)]
+            + near.compactMap { $0 }.map { .nearChanged($0) }
     }
 
     /// Computes the remaining way to the destination for the published resolution. Called after a position was
@@ -97,21 +139,29 @@ struct TrackableResolution: Sendable {
     /// Applies changes of conditions, such as requests or the battery, as one change.
     ///
     /// - Returns: The new resolution in force; `nil` if it does not change now.
-    mutating func changed(_ changes: [ConditionChange], now: MonotonicTime) -> Resolution? {
-        for change in changes { _ = self.funnel.changed(change) }
-        return self.damper.decided(self.funnel.current, now: now)
+    mutating func changed(_ changes: [ConditionChange], _ context: TrackableContext) -> Resolution? {
+        let situation = TrackingSituation(
+            location: self.location, speed: self.proximity.recentMetersPerSecond, time: context.believedTime,
+            isConnected: context.session.isConnected)
+        _ = self.funnel.changed(changes + [.situationChanged(situation)])
+        _ = self.sensorDamper.decided(self.funnel.sensor ?? self.funnel.current, now: context.now)
+        return self.damper.decided(self.funnel.current, now: context.now)
     }
 
     /// Puts the latest decided resolution into force, once the wait after the previous change of the resolution in
     /// force is over. Returns the new resolution in force; `nil` if it does not change.
-    mutating func pauseEnded(now: MonotonicTime) -> Resolution? { self.damper.timerFired(now: now) }
+    mutating func pauseEnded(now: MonotonicTime) -> Resolution? {
+        _ = self.sensorDamper.timerFired(now: now)
+        return self.damper.timerFired(now: now)
+    }
 
     /// Returns `true` if `inForce` is to be published now; it then counts as published. `false` if it was published
     /// already, or if too many or too recent publishes precede it. Also sets ``deadline``.
     ///
     /// - Parameter isSending: `true` while the trackable may be published on this connection.
     mutating func publishes(_ inForce: ResolutionInForce, isSending: Bool, now: MonotonicTime) -> Bool {
-        self.deadline = .earlier(self.damper.nextDeadline, self.approach.nextDeadline)
+        let damping = MonotonicTime.earlier(self.damper.nextDeadline, self.sensorDamper.nextDeadline)
+        self.deadline = .earlier(damping, self.approach.nextDeadline)
         guard isSending, inForce != self.published, self.unacknowledged < Self.maximumUnacknowledged else {
             return false
         }

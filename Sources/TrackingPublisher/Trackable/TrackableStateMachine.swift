@@ -5,7 +5,7 @@ import TrackingCore
 /// The trackable knows no connection and no caller. Every method takes the state of the publisher as a
 /// ``TrackableContext``, and returns outputs that ``PublisherStateMachine`` carries out. While the trackable is not
 /// tracked, ``DormantTrackable`` takes its place. This file has the announcement and the live lane; `+Records` has the
-/// log and the broker's answers about records, and `+Capture` has fixes and conditions.
+/// log and the broker's answers, `+Capture` has fixes, events and trips, and `+Resolution` has requests and conditions.
 struct TrackableStateMachine: Sendable {
     /// The trackable's name and settings, as the caller gave them.
     @Boxed var trackable: Trackable
@@ -52,7 +52,7 @@ struct TrackableStateMachine: Sendable {
     ) {
         var random = SplitMix64(seed: seed)
         let configuration = context.configuration
-        let resolution = TrackableResolution(of: trackable, policy: policy, configuration, battery: battery)
+        let resolution = TrackableResolution(of: trackable, policy: policy, battery: battery, context)
         self.trackable = trackable
         self.resolution = resolution
         self.backlog = TrackableBacklog(dormant.log, context, using: &random)
@@ -86,8 +86,9 @@ struct TrackableStateMachine: Sendable {
 
     /// Handles a new connection. From now on, the publisher waits for each known resolution request to arrive again. A
     /// request that has not arrived after the publisher's lease is dropped.
-    mutating func connected(_ context: TrackableContext) {
+    mutating func connected(_ context: TrackableContext) -> [Output] {
         self.requests.expectAgain(by: context.now.advanced(by: context.session.lease))
+        return self.situationChanged(context)
     }
 
     /// Handles that the connection was lost. Updates and batches that the broker has not answered count as not sent.
@@ -96,7 +97,7 @@ struct TrackableStateMachine: Sendable {
         self.optionalGrants = OptionalGrantRefusals()
         self.requests.connectionLost()
         self.withdrawn()
-        return outputs
+        return outputs + self.situationChanged(context)
     }
 
     /// Handles that the caller switched the publisher off: sending stops, and the trackable's presence is cleared.
@@ -213,8 +214,8 @@ struct TrackableStateMachine: Sendable {
         return outputs + self.reportState(reason: nil, context)
     }
 
-    /// Lets the records of acknowledged updates be sent again in batches, because the trackable failed before the broker
-    /// delivered this publisher's own presence message.
+    /// Lets the records of acknowledged updates be sent again in batches, because the trackable failed before the
+    /// broker delivered this publisher's own presence message.
     mutating func sendTakenEarly(_ context: TrackableContext) -> [Output] {
         let seqs = self.backlog.removeTakenEarly()
         return seqs.isEmpty ? [] : self.askSpool(context) { $0.failedLive(seqs, now: context.now) }
