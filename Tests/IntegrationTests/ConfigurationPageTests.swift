@@ -69,7 +69,7 @@ import Testing
         ("godwit", "token create", [Self.gateway, "`godwit token create`"]),
         ("godwit", "token list", [Self.gateway, "`godwit token list`"]),
         ("godwit", "token revoke", [Self.gateway]),
-        ("godwit", "share create", [Self.gateway, "`godwit share ID`"]),
+        ("godwit", "share create", [Self.broker, Self.gateway, "`godwit share ID`"]),
         ("godwit", "share list", [Self.gateway, "`godwit share list`"]),
         ("godwit", "share revoke", [Self.gateway]),
         ("godwit", "audit", [Self.gateway, "`godwit audit`"]),

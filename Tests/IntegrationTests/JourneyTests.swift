@@ -137,4 +137,51 @@ import TrackingMQTT
             "godwit", ["journey", "clear", "van", "--broker", "mqtt://127.0.0.1:\(port)"])
         #expect(result.code == 69 && result.output.isEmpty, "\(result.output) \(result.errors)")
     }
+
+    // MARK: - Share links
+
+    /// Runs `godwit share`, with the journeys of this broker.
+    private func share(_ broker: String, _ state: String, _ arguments: [String]) async throws -> Programs.Result {
+        try await Programs.run(
+            "godwit", ["share"] + arguments, environment: ["GODWIT_STATE": state, "GODWIT_BROKER": broker])
+    }
+
+    @Test func aLinkIsMadeOnlyForAStopOfTheJourney() async throws {
+        let broker = try await MosquittoProcess.start()
+        let state = FileManager.default.temporaryDirectory.appending(path: "godwit-stops-\(UUID().uuidString)").path()
+        defer { try? FileManager.default.removeItem(atPath: state) }
+        let place = try #require(Coordinate(latitude: 47.166, longitude: 9.51))
+        let journey = Journey(stops: ["order-11", "order-22"].map { Journey.Stop(id: $0, location: place) })
+        try await self.withClient(broker) { client in
+            _ = try await client.publish(
+                OutgoingMessage(
+                    topic: "tracking/van/journey", payload: try MessageCodec.encode(journey), isRetained: true))
+        }
+        let wrong = try await self.share(broker.url, state, ["van", "--for", "1h", "--stop", "order-1"])
+        #expect(wrong.code == 1 && wrong.output.isEmpty, "\(wrong.output)")
+        #expect(
+            wrong.errors.contains(
+                "Error: cannot share van for the stop 'order-1': its journey has no such stop. Did you mean order-11"),
+            "\(wrong.errors)")
+        #expect(wrong.errors.contains("Its stops are 'order-11', 'order-22'."), "\(wrong.errors)")
+        let nowhere = "mqtt://127.0.0.1:\(try LoopbackPort.free())"
+        let away = try await self.share(nowhere, state, ["van", "--for", "1h", "--stop", "order-11"])
+        #expect(away.code == 69 && away.output.isEmpty, "\(away.output)")
+        #expect(
+            away.errors.contains("cannot check that the journey of van has the stop 'order-11'")
+                && away.errors.contains("by --broker; or give --yes"), "\(away.errors)")
+        #expect(try await self.share(broker.url, state, ["list"]).output.isEmpty, "no link was made")
+
+        let right = try await self.share(broker.url, state, ["van", "--for", "1h", "--stop", "order-22"])
+        #expect(right.code == 0 && right.output.contains("/s/gs_"), "\(right.errors)")
+        #expect(!right.errors.contains("order-22"), "\(right.errors)")
+        let early = try await self.share(broker.url, state, ["bus", "--for", "1h", "--stop", "order-22"])
+        #expect(early.code == 0 && early.output.contains("/s/gs_"), "\(early.errors)")
+        #expect(early.errors.contains("the broker has no journey of it"), "\(early.errors)")
+        let asked = try await self.share(nowhere, state, ["van", "--for", "1h", "--stop", "order-1", "--yes"])
+        #expect(asked.code == 0 && asked.output.contains("/s/gs_"), "\(asked.errors)")
+        // Without --stop, the command needs no broker.
+        let plain = try await self.share(nowhere, state, ["van", "--for", "1h"])
+        #expect(plain.code == 0 && plain.output.contains("/s/gs_"), "\(plain.errors)")
+    }
 }

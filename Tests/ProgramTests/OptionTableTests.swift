@@ -142,7 +142,7 @@ import Testing
         HistoryCase(Token.Revoke.self, ["token", "revoke", "phone"], Self.state),
         HistoryCase(
             Share.Create.self, ["share", "create", "van", "--for", "2h"],
-            Self.place + Self.state + [
+            Self.broker + Self.place + Self.state + [
                 ("for", "3h"), ("stop", "4711"), ("url", "https://tracks.example.org"), ("yes", nil),
             ]),
         HistoryCase(Share.List.self, ["share", "list"], Self.state + [("format", "json")]),

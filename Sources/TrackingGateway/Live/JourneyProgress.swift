@@ -23,9 +23,16 @@ package struct JourneyProgress: Hashable, Sendable {
 
 extension Journey {
     /// Returns the stop of a share link: that of the given id, or the last one; `nil` if the journey has no such stop.
-    func stop(_ id: String?) -> Stop? {
+    package func stop(_ id: String?) -> Stop? {
         guard let id else { return self.stops.last }
         return self.stops.first { $0.id == id }
+    }
+
+    /// The ids of the stops, for an error about an unknown stop: `'4711', '4712' and 3 more`. At most 20 are named.
+    package var stopIDs: String {
+        let named = 20
+        let ids = self.stops.prefix(named).map { "'\($0.id)'" }.joined(separator: ", ")
+        return self.stops.count > named ? "\(ids) and \(self.stops.count - named) more" : ids
     }
 }
 

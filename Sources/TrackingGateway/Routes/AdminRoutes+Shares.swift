@@ -59,16 +59,9 @@ extension AdminRoutes {
     private func checkStop(_ stop: String, of id: TrackableID) throws(Problem) {
         try explained { () throws(TrackingError) in try Journey.Stop.checkID(stop) }
         guard let journey = self.live.known(id)?.progress.journey, journey.stop(stop) == nil else { return }
-        let ids = journey.stops.prefix(Self.maximumNamedStops).map { "'\($0.id)'" }.joined(separator: ", ")
-        let rest = journey.stops.count - Self.maximumNamedStops
         throw Problem(
-            .badRequest,
-            "The journey of this trackable has no stop '\(stop)'. Its stops are \(ids)\(rest > 0 ? " and \(rest) more" : "")."
-        )
+            .badRequest, "The journey of this trackable has no stop '\(stop)'. Its stops are \(journey.stopIDs).")
     }
-
-    /// The largest number of stops that the error about an unknown stop names: 20.
-    private static let maximumNamedStops = 20
 
     /// Revokes the share link with the number in the request's path. Answers 404 if there is no such link, or if it was
     /// revoked before.

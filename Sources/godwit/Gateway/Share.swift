@@ -30,8 +30,10 @@ extension Share {
                 be known: in the history, by a label, or by a token that may publish it. Without a history, only an id \
                 that resembles a subcommand of godwit share must be known. Exit code 1: it is not.
 
-                If the trackable has a journey, the link shows the estimated arrival at one of its stops. The command \
-                does not check that the journey has the stop: a later journey may have it.
+                If the trackable has a journey, the link shows the estimated arrival at one of its stops. With --stop, \
+                the command reads the journey from the broker. Exit codes: 1 the journey has no such stop, 69 the \
+                broker cannot be reached. Without a journey, the command makes the link, because a later journey may \
+                have the stop.
 
                 Example:
                   godwit share create van-7 --for 2h --url https://tracks.example.org
@@ -58,12 +60,12 @@ extension Share {
             transform: GatewayURL.checked)
         var url: String?
 
-        @Flag(help: "Create the link even if the trackable is not known.")
+        @Flag(help: "Create the link even if the trackable or the stop is not known.")
         var yes = false
 
-        @OptionGroup var state: StateOptions
-        @OptionGroup var store: StoreOptions
-        @OptionGroup var file: FileOptions
+        @OptionGroup(title: "Gateway data") var state: StateOptions
+        @OptionGroup(title: "Broker and configuration") var broker: BrokerOptions
+        @OptionGroup(title: "History") var store: StoreOptions
 
         func validate() throws {
             _ = try self.span()
@@ -72,7 +74,10 @@ extension Share {
 
         func run() async throws {
             let span = try self.span()
-            if !self.yes { try await self.check() }
+            if !self.yes {
+                try await self.check()
+                if let stop = self.stop { try await StopCheck(stop: stop, of: self.id).run(at: self.broker) }
+            }
             let secret = try await self.state.useAccess { access in
                 try await access.share(self.id, from: TimeText.now, for: span, stop: self.stop)
             }

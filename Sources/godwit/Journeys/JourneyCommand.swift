@@ -16,7 +16,7 @@ struct JourneyCommand: AsyncParsableCommand {
         subcommands: [Set.self, Show.self, Clear.self, List.self])
 
     /// Starts logging and connects to the broker that the options name.
-    fileprivate static func topics(_ broker: BrokerOptions) throws -> JourneyTopics {
+    static func topics(_ broker: BrokerOptions) throws -> JourneyTopics {
         Program.startLogging(Logger.Level(rawValue: broker.logLevel) ?? .warning)
         return JourneyTopics(
             client: try broker.client(try broker.identity()), root: try TopicRoot(broker.topicRoot))
