@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 import TrackingCore
 
-/// Journeys and estimates on the map and on the page of a share link, and the marker on the road: in a real Chromium,
-/// with real Mosquitto and `godwit serve`. The test plays the enhancer. Screenshots are saved in `.build/screenshots`.
+/// Journeys and estimates on the map and on the page of a share link: in a real Chromium, with real Mosquitto and
+/// `godwit serve`. The test plays the enhancer. Screenshots are saved in `.build/screenshots`.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct MapJourneyTests {
     private let limit = Duration.seconds(60)
     private let facts = "document.querySelector('#facts').innerText"
@@ -230,115 +230,6 @@ import TrackingCore
         try await stage.clear("van-7/estimate")
         try await browser.wait(for: "no turn", within: self.limit, until: "document.querySelector('#turn').hidden")
         #expect(try await browser.complaints() == [])
-    }
-
-    // MARK: - The road
-
-    /// A road that turns right and left, and a view of the map that shows all of it.
-    private static let road: [[Double]] = (0..<13).map { (step: Int) -> [Double] in
-        let (north, east) = (Double(step / 2), Double((step + 1) / 2))
-        return [47.160 + north * 0.0006, 9.510 + east * 0.0009]
-    }
-
-    /// Records where each frame draws the marker, and computes its distance from the road in metres.
-    private static let recorder = """
-        const road = \(road);
-        const zoom = 17, scale = 256 * 2 ** zoom, centre = [47.1618, 9.5127];
-        const mercator = ([lat, lng]) => {
-          const sine = Math.sin(lat * Math.PI / 180);
-          return [(lng + 180) / 360 * scale, (0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI)) * scale];
-        };
-        const map = document.querySelector('#map');
-        const [left, top] = [mercator(centre)[0] - map.clientWidth / 2, mercator(centre)[1] - map.clientHeight / 2];
-        const metres = 40075016.686 * Math.cos(centre[0] * Math.PI / 180) / scale;
-        window.pixel = (place) => { const [x, y] = mercator(place); return [x - left, y - top]; };
-        const line = road.map(window.pixel);
-        const fromStep = ([ax, ay], [bx, by], [x, y]) => {
-          const share = ((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / ((bx - ax) ** 2 + (by - ay) ** 2);
-          const kept = Math.max(0, Math.min(1, share));
-          return Math.hypot(ax + kept * (bx - ax) - x, ay + kept * (by - ay) - y);
-        };
-        const fromRoad = (point) => metres * Math.min(...line.slice(1).map((end, i) => fromStep(line[i], end, point)));
-        window.drawn = [];
-        const { drawImage } = CanvasRenderingContext2D.prototype;
-        CanvasRenderingContext2D.prototype.drawImage = function (image, x, y, width, height) {
-          if (width === 48 && height === 48) window.drawn.push({ x: x + 24, y: y + 24, away: fromRoad([x + 24, y + 24]) });
-          return drawImage.apply(this, arguments);
-        };
-        window.isAt = (place) => {
-          const last = window.drawn.at(-1);
-          const [x, y] = window.pixel(place);
-          return last !== undefined && Math.hypot(last.x - x, last.y - y) < 3;
-        };
-        return true
-        """
-
-    /// Returns the middle of a step of the road.
-    private static func middle(_ step: Int) -> [Double] {
-        zip(Self.road[step], Self.road[step + 1]).map { ($0 + $1) / 2 }
-    }
-
-    /// Returns a position on the road with the way round the corner to it, as an enhancer publishes it.
-    private static func update(_ step: Int, at time: Double, isEnhanced: Bool = true) throws -> LocationUpdate {
-        func location(_ place: [Double]) throws -> Location {
-            Location(
-                coordinate: try #require(Coordinate(latitude: place[0], longitude: place[1])),
-                time: UnixTime(time + Double(step)))
-        }
-        var fix = try location(Self.middle(step))
-        (fix.seq, fix.stream) = (UInt64(step + 1), StreamID("one"))
-        guard isEnhanced else { return LocationUpdate(location: fix) }
-        return LocationUpdate(
-            location: fix, intermediate: step == 0 ? [] : [try location(Self.road[step])],
-            enhancement: Enhancement(confidence: .matched, road: "Landstrasse"))
-    }
-
-    @Test func theMarkerAndItsTrailFollowTheRoadRoundCorners() async throws {
-        let stage = try await MapStage()
-        let start = Date().timeIntervalSince1970 - 20
-        func publish(_ update: LocationUpdate, on topic: String) async throws {
-            try await stage.retain(try LocationCodec.encode(update), on: topic)
-        }
-        try await publish(Self.update(0, at: start, isEnhanced: false), on: "van-7")
-        try await publish(Self.update(0, at: start), on: "van-7/enhanced")
-        let browser = try await WebDriver.start(width: 1440, height: 900)
-        try await browser.open("\(stage.url)#trackable=van-7&view=47.16180,9.51270,17")
-        try await stage.signIn(browser)
-        try await browser.wait(
-            for: "the road", within: self.limit, until: "\(self.facts).includes('Landstrasse')")
-        #expect(try await browser.script(Self.recorder, as: Bool.self))
-        try await browser.wait(for: "the marker", within: self.limit, until: "window.isAt(\(Self.middle(0)))")
-        for step in 1...10 {
-            try await publish(Self.update(step, at: start), on: "van-7/enhanced")
-            try await browser.wait(
-                for: "the marker at step \(step)", within: self.limit, until: "window.isAt(\(Self.middle(step)))")
-        }
-        let away = try await browser.script("return window.drawn.map(({ away }) => away)", as: [Double].self)
-        #expect(away.max() ?? .infinity <= 5)
-        // The frames between two positions, which are 6 pixels and more from both.
-        let moments = try await browser.script(
-            """
-            const fixes = \((0...10).map { Self.middle($0) }).map(window.pixel);
-            return window.drawn.filter(({ x, y }) => fixes.every(([a, b]) => Math.hypot(a - x, b - y) > 6)).length
-            """, as: Int.self)
-        #expect(moments >= 10)
-        let places = (1...9).map { (step: Int) -> [[Double]] in
-            let chord = zip(Self.middle(step - 1), Self.middle(step)).map { ($0 + $1) / 2 }
-            return [Self.road[step], chord]
-        }
-        // The trail has ink at each corner, and none on the straight line between two positions.
-        let ink = try await browser.script(
-            """
-            const canvas = document.querySelector('.marker-canvas');
-            const has = (place) => {
-              const [x, y] = window.pixel(place).map((value) => Math.round(value * canvas.width / canvas.clientWidth));
-              return canvas.getContext('2d').getImageData(x - 3, y - 3, 7, 7).data.some((value, i) => i % 4 === 3 && value > 0);
-            };
-            return \(places).map(([corner, chord]) => `${has(corner)} ${has(chord)}`)
-            """, as: [String].self)
-        #expect(ink == Array(repeating: "true false", count: 9))
-        try await stage.keep(try await browser.screenshot(), "road-1440")
-        #expect(try await browser.complaints().filter { !$0.contains("401") } == [])
     }
 }
 
