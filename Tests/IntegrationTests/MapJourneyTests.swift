@@ -193,6 +193,69 @@ import TrackingCore
 
     // MARK: - A share link
 
+    /// The link that an administrator makes in the panel for a stop shows the turn of this stop.
+    @Test(arguments: [(1440, 900, "en-CA"), (390, 844, "de-DE")])
+    func anAdministratorMakesALinkForAStop(width: Int, height: Int, language: String) async throws {
+        let stage = try await MapStage()
+        let trip = Trip(now: Date().timeIntervalSince1970)
+        try await stage.publish("van-7", 47.16, 9.51)
+        let token = try await stage.run(["token", "create", "--name", "boss", "--admin"])
+        let browser = try await WebDriver.start(width: width, height: height, isPhone: width < 600, language: language)
+        try await stage.signIn(browser, with: token)
+        try await self.choose("van-7", browser)
+        let choice = "document.querySelector('#share-stop')"
+        try await browser.wait(
+            for: "no choice without a journey", within: self.limit,
+            until: "document.querySelector('#shares').checkVisibility() && !\(choice).checkVisibility()")
+        try await stage.publish(trip.journey, of: "van-7")
+        try await browser.wait(
+            for: "the stops", within: self.limit,
+            until: "\(choice).checkVisibility() && \(choice).options.length === 4 && \(choice).value === ''")
+        let isGerman = language == "de-DE"
+        let offered = try await browser.script(
+            "return [...\(choice).options].map(({ textContent }) => textContent)", as: [String].self)
+        #expect(
+            offered
+                == (isGerman
+                    ? ["Kein fester Halt (immer der letzte)", "1. Depot", "Halt 2", "3. Bakery"]
+                    : ["No fixed stop (always the last one)", "1. Depot", "Stop 2", "3. Bakery"]))
+        let size = try await browser.script(
+            "return [\(choice).getBoundingClientRect().height, parseFloat(getComputedStyle(\(choice)).fontSize)]",
+            as: [Double].self)
+        #expect(width > 600 || size[0] >= 44 && size[1] >= 16, "\(size)")
+        let isChosen = try await browser.script("\(choice).value = 'b'; return \(choice).value === 'b'", as: Bool.self)
+        #expect(isChosen)
+        try await self.press("#share-create", browser)
+        try await browser.wait(
+            for: "the link", within: self.limit,
+            until:
+                "document.querySelector('#share-list').innerText.includes('\(isGerman ? "für Halt 2" : "for Stop 2")')")
+        let link = try await self.text(browser, "document.querySelector('#share-link').value")
+        let isShown = try await browser.script("\(choice).scrollIntoView(); return true", as: Bool.self)
+        #expect(isShown)
+        try await stage.keep(try await browser.screenshot(), "share-stop-\(width)")
+        // A stop that the journey does not have any more is not chosen any more.
+        var shorter = trip.journey
+        shorter.stops.remove(at: 1)
+        try await stage.publish(shorter, of: "van-7")
+        try await browser.wait(
+            for: "the shorter journey", within: self.limit,
+            until:
+                "\(choice).options.length === 3 && \(choice).value === '' && document.querySelector('#shares').innerText.includes('\(isGerman ? "nicht mehr" : "any more")')"
+        )
+        #expect(try await browser.complaints().filter { !$0.contains("401") } == [])
+        try await stage.publish(trip.journey, of: "van-7")
+        try await browser.open(link)
+        try await stage.publish("van-7", 47.161, 9.511)
+        try await stage.publish(trip.estimate(), of: "van-7")
+        for part in isGerman ? ["Verspätet", "Noch 1 Halt vor Ihnen"] : ["Delayed", "1 stop before you"] {
+            try await browser.wait(for: part, within: self.limit, until: "\(self.card).includes('\(part)')")
+        }
+        let shown = try await self.text(browser, "document.body.innerText")
+        #expect(!shown.contains("Depot") && !shown.contains("Bakery"), "\(shown)")
+        #expect(try await browser.complaints() == [])
+    }
+
     @Test(arguments: [(390, 844), (1440, 900)])
     func aLinkShowsTheTurnOfItsStop(width: Int, height: Int) async throws {
         let stage = try await MapStage()

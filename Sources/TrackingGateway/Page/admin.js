@@ -42,12 +42,14 @@ export class Admin {
     this.destination.show(this.fleet.byId.get(id));
     this.journey.show(id);
     this.shares.show(id);
+    this.shares.offer(this.fleet.byId.get(id)?.stops ?? []);
   }
 
   /** Shows what changed of the chosen trackable. */
   update(trackable) {
     this.destination.show(trackable);
     this.journey.show(trackable.id);
+    this.shares.offer(trackable.stops);
   }
 
   /** Handles a click on the map; returns false if it chooses no place. */
