@@ -30,7 +30,7 @@ import TrackingRuntime
     private func run(
         _ words: [String], input: String = "x\n", environment: [String: String] = ["PATH": "/usr/bin:/bin"],
         limit: Duration = .seconds(60)
-    ) async -> EventProgram.Outcome {
+    ) async -> ProgramOutcome {
         await EventProgram(words: words, limit: limit).run(Array(input.utf8), environment: environment)
     }
 
@@ -93,7 +93,7 @@ import TrackingRuntime
         let signal = WakeSignal()
         let begun = folder.url.appending(path: "begun").path()
         let changes = try #require(FileChanges(begun) { signal.notify() })
-        let outcome = await withTaskGroup(of: EventProgram.Outcome?.self) { group in
+        let outcome = await withTaskGroup(of: ProgramOutcome?.self) { group in
             group.addTask {
                 await EventProgram(words: script, limit: .seconds(120)).run(
                     [], environment: ["PATH": "/usr/bin:/bin"])

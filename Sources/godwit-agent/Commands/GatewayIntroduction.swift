@@ -1,6 +1,7 @@
 import FoundationEssentials
 import TrackingControl
 import TrackingCore
+import TrackingRuntime
 
 /// Asks a gateway for the settings that belong to the token of a set-up link. It runs the program `curl`, so that the
 /// agent needs no HTTP client of its own. The token goes to curl's standard input, because other users could read it on
@@ -45,7 +46,7 @@ struct GatewayIntroduction {
             """
     }
 
-    private func advice(_ outcome: EventProgram.Outcome, _ complaint: String) -> String {
+    private func advice(_ outcome: ProgramOutcome, _ complaint: String) -> String {
         switch outcome {
         case .notStarted:
             "cannot ask the gateway: the program curl cannot be started (\(complaint)). Install it with apt-get install curl"

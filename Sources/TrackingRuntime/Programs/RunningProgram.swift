@@ -1,10 +1,9 @@
-import Synchronization
-import SystemLibrary
-import TrackingRuntime
+private import Synchronization
+package import SystemLibrary
 
-/// A child process that the agent has started. One task can wait for its end while another one kills it. A kill never
+/// A child process that this program has started. One task can wait for its end while another one kills it. A kill never
 /// hits another process that has received the same process number.
-final class RunningProgram: Sendable {
+package final class RunningProgram: Sendable {
     private struct State {
         /// `true` once the end of the program was collected. The system may then give the process number to another
         /// process, so the program must not be killed any more.
@@ -18,14 +17,14 @@ final class RunningProgram: Sendable {
     /// Makes the object with which a child process that runs already can be waited for and killed.
     ///
     /// - Parameter id: The process number, which is also the number of the child's process group.
-    init(_ id: pid_t) { self.id = id }
+    package init(_ id: pid_t) { self.id = id }
 
     /// `true` if ``kill()`` sent the kill signal before the end of the program was known.
-    var wasKilled: Bool { self.state.withLock { $0.wasKilled } }
+    package var wasKilled: Bool { self.state.withLock { $0.wasKilled } }
 
     /// Kills the program and its child processes with SIGKILL. Does nothing if the end of the program was already
     /// collected.
-    func kill() {
+    package func kill() {
         self.state.withLock { state in
             guard !state.isCollected else { return }
             state.wasKilled = true
@@ -37,7 +36,7 @@ final class RunningProgram: Sendable {
     /// left for the wait. Call it once.
     ///
     /// - Returns: The exit status as `waitpid` returns it; `nil` if the system does not know it.
-    func end() async -> Int32? {
+    package func end() async -> Int32? {
         await withCheckedContinuation { continuation in
             let isStarted = DetachedThread.start { continuation.resume(returning: self.collect()) }
             if !isStarted {
