@@ -15,13 +15,18 @@ extension AssetPublisher where Transport == MQTTTransport {
     ///   - broker: The broker's address: `mqtt[s]://[user[:password]@]host[:port]`.
     ///   - client: The client id, which names the device: 1 to 64 characters of `A-Z a-z 0-9 _ -`. The broker allows
     ///     one connection for each client id.
+    ///   - credentials: The function that returns user and password for each attempt to connect; `nil` to use those
+    ///     in the broker's address.
     ///   - log: The place where the log of unacknowledged records is stored.
     /// - Throws: `invalidConfiguration` for a malformed address; `invalidName` for a malformed client id;
     ///   `inputUnreadable` when the state folder cannot be created.
-    public convenience init(broker: String, client: String, log: PublisherLog = .stateFolder) throws(TrackingError) {
+    public convenience init(
+        broker: String, client: String, credentials: MQTTCredentialsProvider? = nil, log: PublisherLog = .stateFolder
+    ) throws(TrackingError) {
         let configuration = PublisherConfiguration(client: try ClientID(client), session: .newRun)
         self.init(
-            configuration: configuration, transport: try MQTTTransport(broker: broker, for: configuration),
+            configuration: configuration,
+            transport: try MQTTTransport(broker: broker, credentials, for: configuration),
             spool: try log.makeStorage(for: configuration.client))
     }
 }
@@ -37,10 +42,16 @@ extension AssetSubscriber where Transport == MQTTTransport {
     ///   - broker: The broker's address: `mqtt[s]://[user[:password]@]host[:port]`.
     ///   - client: The client id, which names the program: 1 to 64 characters of `A-Z a-z 0-9 _ -`. The broker allows
     ///     one connection for each client id.
+    ///   - credentials: The function that returns user and password for each attempt to connect; `nil` to use those
+    ///     in the broker's address.
     /// - Throws: `invalidConfiguration` for a malformed address; `invalidName` for a malformed client id.
-    public convenience init(broker: String, client: String) throws(TrackingError) {
+    public convenience init(
+        broker: String, client: String, credentials: MQTTCredentialsProvider? = nil
+    ) throws(TrackingError) {
         let configuration = SubscriberConfiguration(client: try ClientID(client), session: .newRun)
-        self.init(configuration: configuration, transport: try MQTTTransport(broker: broker, for: configuration))
+        self.init(
+            configuration: configuration,
+            transport: try MQTTTransport(broker: broker, credentials, for: configuration))
     }
 }
 
@@ -54,11 +65,14 @@ extension SessionID {
 
 extension MQTTTransport {
     /// Creates the MQTT connection of a publisher or subscriber to the broker at the address `broker`. User and
-    /// password come from that address.
-    fileprivate convenience init(broker: String, for member: some MemberConfiguration) throws(TrackingError) {
+    /// password come from the provider, or from the address if there is no provider.
+    fileprivate convenience init(
+        broker: String, _ provider: MQTTCredentialsProvider?, for member: some MemberConfiguration
+    ) throws(TrackingError) {
         let (endpoint, credentials) = try MQTTEndpoint.parse(broker)
         var configuration = MQTTConfiguration(endpoints: [endpoint], for: member)
         configuration.credentials = credentials
+        configuration.credentialsProvider = provider
         try self.init(configuration: configuration)
     }
 }

@@ -249,6 +249,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
     }
 
     private func logNotConnected(_ connection: String, _ lost: Disconnection) {
+        guard !lost.isRenewal else { return }
         let reason = lost.reason.map { "\($0)" } ?? "closed"
         self.logger.info(
             "Recorder has no connection to the broker and tries to connect again",

@@ -55,6 +55,7 @@ extension SubscriberStateMachine {
     }
 
     mutating func disconnected(_ disconnection: Disconnection) -> [Action] {
+        self.isRenewing = disconnection.isRenewal && self.member.session.isAnnounced
         let unanswered = self.member.disconnected(disconnection)
         self.refusals.disconnected()
         self.retained.disconnected()
@@ -105,6 +106,7 @@ extension SubscriberStateMachine {
         _ filters: [TopicFilter], _ refusals: [TrackingError?], at moment: Moment
     ) -> [Action] {
         var actions: [Action] = []
+        self.isRenewing = false
         switch self.member.settled(now: moment.now) {
         case .notConnected: return []
         case .takenOver(let error): return self.takenOver(error)

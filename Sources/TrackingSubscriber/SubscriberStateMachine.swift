@@ -85,6 +85,10 @@ package struct SubscriberStateMachine: Sendable {
     /// The error that another program took over the client id; `nil` if this did not happen.
     var failure: TrackingError?
     var isStopping = false
+    /// `true` from the moment at which the client ended its connection to connect again with new credentials, until the
+    /// subscriptions of the next connection are complete or an attempt to connect fails. The states of the trackables
+    /// remain as they were.
+    var isRenewing = false
     /// The presences that the subscriber announces, and the resolutions that it requests, for the watched trackables.
     var attendance: Attendance
     /// The trackables that are watched by id and of which no message has arrived yet, with the times at which they are
@@ -275,7 +279,7 @@ package struct SubscriberStateMachine: Sendable {
     /// - Parameter reason: The reason for a lost connection; `nil` if there is none.
     mutating func stateMayHaveChanged(_ id: TrackableID, reason: TrackingError?) -> [Action] {
         let refusal = self.refusals.isEmpty ? nil : self.refusal(of: id) ?? self.refusal(of: nil)
-        let isConnected = self.member.session.isAnnounced && refusal == nil
+        let isConnected = (self.member.session.isAnnounced || self.isRenewing) && refusal == nil
         let link = WatchedAsset.Link(
             isConnected: isConnected, isFailed: self.failure != nil || refusal?.isNameRefusal == true,
             reason: self.failure ?? refusal ?? (isConnected ? nil : reason))

@@ -128,7 +128,7 @@ struct Enhance: AsyncParsableCommand {
             case .engineAway(let error, _): notifier?.status("the routing engine is away: \(error.message)")
             case .engineBack: notifier?.status("enhancing")
             case .disconnected(let lost):
-                guard lost.retry != nil else { continue }
+                guard lost.retry != nil, !lost.isRenewal else { continue }
                 notifier?.status("not connected to the broker: \(lost.reason?.message ?? "")")
                 guard failsFast, let reason = lost.failure else { continue }
                 ending.note(reason)
@@ -202,7 +202,8 @@ private final class EnhancerHealth: Sendable {
         self.state.withLock { state in
             switch event {
             case .connected: state.isConnected = true
-            case .disconnected: state.isConnected = false
+            // After a renewal of its credentials, the enhancer connects again at once.
+            case .disconnected(let lost): state.isConnected = state.isConnected && lost.isRenewal
             case .engineAway: state.isEngineAway = true
             case .engineBack: state.isEngineAway = false
             case .subscriptionRefused, .publishRefused, .badMessage, .failed: break

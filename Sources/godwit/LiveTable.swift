@@ -79,6 +79,7 @@ struct LiveTable {
             self.refusals[nil] = nil
         case .connection(nil): self.connection = "connected"
         case .connection(let lost?):
+            guard !lost.isRenewal else { break }
             self.connection = lost.reason.map { "not connected: \($0)" } ?? "closed"
             self.refusals = [:]
         case .publishedLocation, .raw, .tripRecorded, .journey, .positionsKept, .enhancedRefused: break

@@ -238,7 +238,7 @@ struct Record: AsyncParsableCommand {
             case .storeAway(let error, _): notifier?.status("the history cannot be used: \(error.message)")
             case .storeBack: notifier?.status("recording")
             case .disconnected(let lost), .voice(.some(let lost)):
-                guard lost.retry != nil else { continue }
+                guard lost.retry != nil, !lost.isRenewal else { continue }
                 notifier?.status("not connected to the broker: \(lost.reason?.message ?? "")")
                 guard failsFast, let reason = lost.failure else { continue }
                 ending.note(reason)

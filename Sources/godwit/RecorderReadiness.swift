@@ -1,3 +1,4 @@
+import TrackingCore
 import TrackingRecorder
 
 /// The conditions that decide if a recorder is ready, as the events of the recorder show them: the connection to the
@@ -19,7 +20,8 @@ struct RecorderReadiness {
     mutating func happened(_ event: RecorderEvent, now: ContinuousClock.Instant) {
         switch event {
         case .connected: self.isConnected = true
-        case .disconnected: self.isConnected = false
+        // After a renewal of its credentials, the recorder connects again at once.
+        case .disconnected(let lost): self.isConnected = self.isConnected && lost.isRenewal
         case .storeAway: self.isStoreAway = true
         case .storeBack: self.isStoreAway = false
         case .brokerDropped: self.lastDrop = now

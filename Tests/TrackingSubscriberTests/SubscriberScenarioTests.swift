@@ -14,7 +14,7 @@ import TrackingCore
     @Test func thereAreScenarios() { #expect(ScenarioPlayer.names(in: "subscriber").count >= 8) }
 
     /// `with silent|asking|raw|enhanced|recorded|all|random` before everything else, `watch [500]`, `unwatch`, `request 500|none`,
-    /// `connect 0`, `lose`, `close`, `granted [not van]`, `refused`, `acked [not van/request/w1]`, `resolution 1000 60000`,
+    /// `connect 0`, `lose`, `renew`, `close`, `granted [not van]`, `refused`, `acked [not van/request/w1]`, `resolution 1000 60000`,
     /// `update 3 [of two] [skipping 2] [retained]`, `enhanced 3 [of two] [retained]`, `prefer published`, `position cleared`, `trip 2 [ENDED]`, `event 3`, `batch 4`, `tell 7`,
     /// `publisher d1 a/0 [since 500] [of one] [retained|cleared]`, `online|offline d1 a/0 [retained]`, `own online mine/0`,
     /// `expect`, `garbage van`, `wait 2.5`, `stop`.
@@ -28,6 +28,9 @@ import TrackingCore
             return talk.happened(.request(van, words[1] == "none" ? nil : try Self.resolution(words[1])))
         case "connect": return talk.connect(try #require(Int(words[1])))
         case "lose": return talk.lose()
+        case "renew":
+            let end = Disconnection(reason: nil, retry: .zero, lasted: .seconds(20))
+            return talk.happened(.transport(.disconnected(end)))
         case "close":
             let end = Disconnection(reason: nil, retry: nil, lasted: .zero)
             return talk.happened(.transport(.disconnected(end)))

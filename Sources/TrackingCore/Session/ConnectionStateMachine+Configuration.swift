@@ -17,6 +17,11 @@ extension ConnectionStateMachine {
         /// The only MQTT version to use. With `nil`, the client tries MQTT 5 and falls back to 3.1.1 if the broker does
         /// not accept MQTT 5.
         public var pinnedVersion: Version?
+        /// `true` if the client asks a provider for its credentials before each attempt to connect. `false` if its
+        /// credentials never change, or if it has none.
+        public var asksForCredentials = false
+        /// The longest time that the provider of the credentials may take for an answer.
+        public var credentialsTimeout: Duration = .seconds(15)
         /// The longest duration of an attempt to connect, TLS handshake and CONNACK included.
         public var connectTimeout: Duration
         /// The longest time that the broker may take to answer a PUBLISH or SUBSCRIBE. A connection without an answer

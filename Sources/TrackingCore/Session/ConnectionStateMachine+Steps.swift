@@ -1,10 +1,25 @@
 extension ConnectionStateMachine {
     mutating func connect(now: MonotonicTime, version: Version? = nil) -> Action {
-        let attempt = Attempt(
-            endpoint: self.endpoint, version: version ?? self.version(of: self.endpoint), connection: self.connections,
-            retainsWill: !self.withoutRetain.contains(self.endpoint))
+        let attempt = self.nextAttempt(version)
+        self.hasCredentials = false
         self.state = .connecting(attempt, until: now.advanced(by: self.configuration.connectTimeout))
         return .connect(attempt)
+    }
+
+    /// Begins an attempt to connect: asks for credentials first, if they can change and are not known yet.
+    mutating func begin(now: MonotonicTime) -> Action {
+        guard self.configuration.asksForCredentials, !self.hasCredentials else { return self.connect(now: now) }
+        return self.ask(for: self.nextAttempt(), after: nil, now: now)
+    }
+
+    private func nextAttempt(_ version: Version? = nil) -> Attempt {
+        Attempt(
+            endpoint: self.endpoint, version: version ?? self.version(of: self.endpoint), connection: self.connections,
+            retainsWill: !self.withoutRetain.contains(self.endpoint))
+    }
+
+    func answerDeadline(_ unanswered: MonotonicTime?) -> MonotonicTime? {
+        unanswered.map { $0.advanced(by: self.configuration.answerTimeout) }
     }
 
     private func version(of endpoint: Int) -> Version {
@@ -41,7 +56,7 @@ extension ConnectionStateMachine {
         let isRoundOver = self.triedInRound >= self.configuration.endpoints
         let wait = isRoundOver ? self.nextWait(after: failure.error) : .zero
         let event = Disconnection(reason: failure.error, retry: wait, lasted: nil)
-        guard isRoundOver else { return [.deliver(.disconnected(event)), self.connect(now: now)] }
+        guard isRoundOver else { return [.deliver(.disconnected(event)), self.begin(now: now)] }
         self.triedInRound = 0
         self.state = .waiting(until: now.advanced(by: wait))
         return [.deliver(.disconnected(event))]
@@ -51,6 +66,9 @@ extension ConnectionStateMachine {
     /// connection lasted at least ``Configuration/settlesAfter``, and otherwise the next address.
     mutating func lost(_ reason: TrackingError, since: MonotonicTime, now: MonotonicTime) -> [Action] {
         let lasted = since.duration(to: now)
+        self.renewal.disconnected()
+        // The next attempt may begin much later.
+        self.hasCredentials = false
         if lasted >= self.configuration.settlesAfter {
             self.backoff.reset()
             self.shortLives = 0

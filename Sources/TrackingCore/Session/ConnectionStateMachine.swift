@@ -7,14 +7,20 @@ public struct ConnectionStateMachine: Sendable {
     /// An action that the caller of the state machine must perform: on the network connection to the broker, or towards
     /// the publisher, subscriber or recorder that uses it.
     public enum Action: Hashable, Sendable {
-        /// Open a new connection and send CONNECT. The caller then reports the result with
+        /// Ask the provider for the client's credentials. The caller then reports the answer with
+        /// ``ConnectionStateMachine/credentialsReceived(areNew:expiry:now:)`` or
+        /// ``ConnectionStateMachine/credentialsUnavailable(_:now:)``. An earlier question that is not answered yet is
+        /// abandoned.
+        case askForCredentials
+        /// Open a new connection and send CONNECT, with the credentials that the provider returned last. The caller then reports the result with
         /// ``ConnectionStateMachine/accepted(sessionPresent:now:)`` or
         /// ``ConnectionStateMachine/attemptFailed(_:now:)``.
         case connect(Attempt)
-        /// Close the connection, or abort the attempt to connect, without sending DISCONNECT.
+        /// Close the connection, or abort the attempt to connect, without sending DISCONNECT. A question for
+        /// credentials is abandoned too.
         case abandon
-        /// Send DISCONNECT, so that the broker does not publish the client's will. The caller then calls
-        /// ``ConnectionStateMachine/goodbyeSent(now:)``.
+        /// Send DISCONNECT and close the connection, so that the broker does not publish the client's will. The caller
+        /// then calls ``ConnectionStateMachine/goodbyeSent(now:)``.
         case sendGoodbye
         /// Deliver this event, `.connected` or `.disconnected`, to the publisher, subscriber or recorder that uses the
         /// connection.
@@ -67,16 +73,23 @@ public struct ConnectionStateMachine: Sendable {
     }
 
     enum State: Hashable, Sendable {
-        /// The connection was not started yet. Can transition to: `connecting`, `ended`.
+        /// The connection was not started yet. Can transition to: `asking`, `connecting`, `ended`.
         case idle
+        /// The client waits for the credentials of an attempt to connect. If the broker refused the attempt before,
+        /// `refusal` contains the reason. Can transition to: `asking`, `connecting`, `waiting`, `ended`.
+        case asking(Attempt, refusal: TrackingError?, until: MonotonicTime)
         /// An attempt to connect is running, and the broker has neither accepted nor refused the connection. Can
-        /// transition to: `connecting`, `online`, `waiting`, `ended`.
+        /// transition to: `asking`, `connecting`, `online`, `waiting`, `ended`.
         case connecting(Attempt, until: MonotonicTime)
-        /// The client waits before another attempt to connect. Can transition to: `connecting`, `ended`.
+        /// The client waits before another attempt to connect. Can transition to: `asking`, `connecting`, `ended`.
         case waiting(until: MonotonicTime)
-        /// The broker accepted the connection, which is in use. Can transition to: `waiting`, `closing`, `leaving`,
-        /// `ended`.
+        /// The broker accepted the connection, which is in use. Can transition to: `waiting`, `renewing`, `closing`,
+        /// `leaving`, `ended`.
         case online(Attempt, since: MonotonicTime, unanswered: MonotonicTime?)
+        /// The client has new credentials, and ends its connection to connect again with them. It sends no further
+        /// requests, and waits for the broker's answers to earlier ones. Then it sends DISCONNECT (`isLeaving`). Can
+        /// transition to: `connecting`, `waiting`, `closing`, `leaving`, `ended`.
+        case renewing(since: MonotonicTime, until: MonotonicTime, isLeaving: Bool)
         /// The user of the connection asked to close it. The client still waits for the broker's answers to earlier
         /// requests. Can transition to: `leaving`, `ended`.
         case closing(since: MonotonicTime, until: MonotonicTime)
@@ -95,6 +108,12 @@ public struct ConnectionStateMachine: Sendable {
     var withoutRetain: Set<Int> = []
     var endpoint = 0
     var connections = 0
+    /// `true` if the provider has returned the credentials for the next attempt to connect already.
+    var hasCredentials = false
+    /// `true` once the client has asked for other credentials at once, because the broker refused those of an attempt.
+    /// The client does so once until the broker accepts a connection.
+    var hasAskedAgain = false
+    var renewal: CredentialRenewal
     /// The growing waits between attempts to connect. They begin with the shortest one again after a connection that
     /// lasted ``Configuration/settlesAfter``.
     var backoff: Backoff
@@ -115,15 +134,19 @@ public struct ConnectionStateMachine: Sendable {
         self.configuration = configuration
         self.backoff = Backoff(first: configuration.firstWait, maximum: configuration.longestWait, jitter: 0.5)
         self.generator = SplitMix64(seed: seed)
+        self.renewal = CredentialRenewal(answerTimeout: configuration.credentialsTimeout)
     }
 
-    /// The time at which the caller must call ``timerFired(now:)``: the end of a wait, or of the time limit of an
-    /// attempt, of the broker's answer or of a close. `nil` when none of these is running.
+    /// The time at which the caller must call ``timerFired(now:)``: the end of a wait, the time to ask for new
+    /// credentials, or the end of the time limit of an attempt, of an answer or of a close. `nil` when none of these is
+    /// running.
     public var nextDeadline: MonotonicTime? {
         switch self.state {
         case .idle, .ended: nil
-        case .connecting(_, let until), .waiting(let until), .closing(_, let until), .leaving(_, let until): until
-        case .online(_, _, let unanswered): unanswered.map { $0.advanced(by: self.configuration.answerTimeout) }
+        case .asking(_, _, let until), .connecting(_, let until), .waiting(let until), .closing(_, let until),
+            .leaving(_, let until), .renewing(_, let until, _):
+            until
+        case .online(_, _, let unanswered): .earlier(self.answerDeadline(unanswered), self.renewal.nextDeadline)
         }
     }
 
@@ -132,16 +155,21 @@ public struct ConnectionStateMachine: Sendable {
     public var isOnline: Bool {
         switch self.state {
         case .online, .closing: true
-        case .idle, .connecting, .waiting, .leaving, .ended: false
+        case .renewing(_, _, let isLeaving): !isLeaving
+        case .idle, .asking, .connecting, .waiting, .leaving, .ended: false
         }
     }
+
+    /// `true` while the client ends its connection to connect again with new credentials. It then sends no further
+    /// requests of its user.
+    public var isRenewing: Bool { if case .renewing = self.state { true } else { false } }
 
     /// `true` after the user of the connection asked to close it, or after the connection ended for good. Commands that
     /// follow, other than a further request to close, are ignored.
     public var isClosing: Bool {
         switch self.state {
         case .closing, .leaving, .ended: true
-        case .idle, .connecting, .waiting, .online: false
+        case .idle, .asking, .connecting, .waiting, .online, .renewing: false
         }
     }
 
@@ -149,9 +177,9 @@ public struct ConnectionStateMachine: Sendable {
     /// effect if the connection was closed before.
     public mutating func started(now: MonotonicTime) -> [Action] {
         switch self.state {
-        case .idle: return [self.connect(now: now)]
+        case .idle: return [self.begin(now: now)]
         case .ended: return []  // closed before it began
-        case .connecting, .waiting, .online, .closing, .leaving:
+        case .asking, .connecting, .waiting, .online, .renewing, .closing, .leaving:
             preconditionFailure("started() is called once, before anything else; state is \(self.state)")
         }
     }
@@ -169,9 +197,11 @@ public struct ConnectionStateMachine: Sendable {
             self.known[attempt.endpoint] = attempt.version
             self.connections += 1
             self.triedInRound = 0
+            self.hasAskedAgain = false
+            self.renewal.connected()
             self.state = .online(attempt, since: now, unanswered: nil)
             return [.deliver(.connected(connection: attempt.connection, sessionPresent: sessionPresent))]
-        case .idle, .waiting, .online, .closing, .leaving, .ended:
+        case .idle, .asking, .waiting, .online, .renewing, .closing, .leaving, .ended:
             return []  // an answer to an attempt that was given up
         }
     }
@@ -191,8 +221,11 @@ public struct ConnectionStateMachine: Sendable {
                 self.state = .idle
                 return [self.connect(now: now, version: attempt.version)]
             }
+            if let refusal = self.refusalToAskAgain(failure) {
+                return [self.ask(for: attempt, after: refusal, now: now)]
+            }
             return self.failed(failure, now: now)
-        case .idle, .waiting, .online, .closing, .leaving, .ended:
+        case .idle, .asking, .waiting, .online, .renewing, .closing, .leaving, .ended:
             return []
         }
     }
@@ -203,11 +236,11 @@ public struct ConnectionStateMachine: Sendable {
     /// - Returns: The actions that the caller must perform, in order.
     public mutating func connectionLost(_ reason: TrackingError, now: MonotonicTime) -> [Action] {
         switch self.state {
-        case .online(_, let since, _):
+        case .online(_, let since, _), .renewing(let since, _, _):
             return self.lost(reason, since: since, now: now)
         case .closing(let since, _), .leaving(let since, _):
             return self.end(reason, since: since, now: now)
-        case .idle, .connecting, .waiting, .ended:
+        case .idle, .asking, .connecting, .waiting, .ended:
             return []
         }
     }
@@ -240,7 +273,15 @@ public struct ConnectionStateMachine: Sendable {
             guard limit > .zero else { return self.leave(since: since, now: now) }
             self.state = .closing(since: since, until: min(until, now.advanced(by: limit)))
             return []
-        case .connecting:
+        case .renewing(let since, let until, let isLeaving):
+            if isLeaving {
+                self.state = .leaving(since: since, until: until)
+                return []
+            }
+            guard limit > .zero else { return self.leave(since: since, now: now) }
+            self.state = .closing(since: since, until: now.advanced(by: limit))
+            return []
+        case .asking, .connecting:
             return [.abandon] + self.end(nil, since: nil, now: now)
         case .idle, .waiting:
             return self.end(nil, since: nil, now: now)
@@ -252,41 +293,52 @@ public struct ConnectionStateMachine: Sendable {
     /// Ends the connection at once, because its task was cancelled. The broker receives no DISCONNECT and therefore
     /// publishes the client's will. If the program had already asked to close the connection, a DISCONNECT is sent.
     public mutating func cancelled(now: MonotonicTime) -> [Action] {
-        guard case .online(_, let since, _) = self.state else { return self.closeRequested(within: .zero, now: now) }
-        return [.abandon] + self.end(nil, since: since, now: now)
+        switch self.state {
+        case .online(_, let since, _), .renewing(let since, _, false):
+            return [.abandon] + self.end(nil, since: since, now: now)
+        case .idle, .asking, .connecting, .waiting, .renewing, .closing, .leaving, .ended:
+            return self.closeRequested(within: .zero, now: now)
+        }
     }
 
     /// Handles that the user of the connection asks to connect now. A wait between two attempts ends at once. At other
     /// times, the request has no effect.
     public mutating func tryRequested(now: MonotonicTime) -> [Action] {
         guard case .waiting = self.state else { return [] }
-        return [self.connect(now: now)]
+        return [self.begin(now: now)]
     }
 
     /// Handles that the broker has answered every PUBLISH and SUBSCRIBE that the client sent. If the user of the
-    /// connection asked to close it, the client now sends DISCONNECT. Otherwise the call has no effect.
+    /// connection asked to close it, or if the client ends it because of new credentials, the client now sends
+    /// DISCONNECT. Otherwise the call has no effect.
     public mutating func drained(now: MonotonicTime) -> [Action] {
         switch self.state {
         case .closing(let since, _): return self.leave(since: since, now: now)
-        case .idle, .connecting, .waiting, .online, .leaving, .ended: return []
+        case .renewing(let since, _, false): return self.leaveToRenew(since: since, now: now)
+        case .idle, .asking, .connecting, .waiting, .online, .renewing, .leaving, .ended: return []
         }
     }
 
-    /// Handles that the DISCONNECT was sent and the network connection was closed. The client then ends for good.
+    /// Handles that the DISCONNECT was sent and the network connection was closed. The client then ends for good, or
+    /// connects again at once if it has new credentials.
     public mutating func goodbyeSent(now: MonotonicTime) -> [Action] {
         switch self.state {
         case .leaving(let since, _): return self.end(nil, since: since, now: now)
-        case .idle, .connecting, .waiting, .online, .closing, .ended: return []
+        case .renewing(let since, _, true): return self.renewed(since: since, now: now)
+        case .idle, .asking, .connecting, .waiting, .online, .renewing, .closing, .ended: return []
         }
     }
 
-    /// Handles that the time ``nextDeadline`` has come: an attempt took too long, a wait is over, the broker does not
-    /// answer, or the time for an orderly close is over. A call before that time has no effect.
+    /// Handles that the time ``nextDeadline`` has come: an attempt took too long, a wait is over, the broker or the
+    /// provider of credentials does not answer, the credentials expire soon, or the time for an orderly close is over.
+    /// A call before that time has no effect.
     public mutating func timerFired(now: MonotonicTime) -> [Action] {
         guard let deadline = self.nextDeadline, now >= deadline else { return [] }
         switch self.state {
         case .waiting:
-            return [self.connect(now: now)]
+            return [self.begin(now: now)]
+        case .asking(_, let refusal, _):
+            return [.abandon] + self.failed(self.unansweredQuestion(after: refusal), now: now)
         case .connecting:
             let name = self.configuration.endpointName(self.endpoint)
             let error = TrackingError(
@@ -294,7 +346,10 @@ public struct ConnectionStateMachine: Sendable {
                 "cannot connect to the broker: \(name) did not answer within \(self.configuration.connectTimeout). Check host, port and network"
             )
             return [.abandon] + self.failed(.unreachable(error), now: now)
-        case .online(_, let since, _):
+        case .online(_, let since, let unanswered):
+            guard let limit = self.answerDeadline(unanswered), now >= limit else {
+                return self.renewal.timerFired(now: now) ? [.askForCredentials] : []
+            }
             let error = TrackingError(
                 .connectionLost,
                 """
@@ -302,6 +357,9 @@ public struct ConnectionStateMachine: Sendable {
                 \(self.configuration.answerTimeout). The client connects again
                 """)
             return [.abandon] + self.lost(error, since: since, now: now)
+        case .renewing(let since, _, let isLeaving):
+            return isLeaving
+                ? [.abandon] + self.renewed(since: since, now: now) : self.leaveToRenew(since: since, now: now)
         case .closing(let since, _):
             return self.leave(since: since, now: now)
         case .leaving(let since, _):

@@ -114,7 +114,8 @@ public enum TransportEvent: Hashable, Sendable {
 /// The details of a lost connection or a failed attempt to connect: the reason, the duration, and the wait before the
 /// next attempt.
 public struct Disconnection: Hashable, Sendable {
-    /// The reason why there is no connection; `nil` after the client itself closed or cancelled it.
+    /// The reason why there is no connection; `nil` after the client itself closed or cancelled it, or closed it to
+    /// connect again with new credentials (``isRenewal``).
     public var reason: TrackingError?
     /// The wait before the next attempt to connect; `nil` if no further attempt follows.
     public var retry: Duration?
@@ -127,6 +128,10 @@ public struct Disconnection: Hashable, Sendable {
         self.retry = retry
         self.lasted = lasted
     }
+
+    /// `true` if the client itself closed its connection in order, to connect again at once with new credentials. The
+    /// broker does not publish the client's will then.
+    public var isRenewal: Bool { self.reason == nil && self.retry == .zero }
 
     /// The reason why an attempt to connect failed. `nil` if an existing connection was lost, and `nil` if the
     /// transport tries the next address of the broker at once.

@@ -265,10 +265,7 @@ package actor MQTTClient {
             self.subscribeAgain()
             self.wakeLinkWaiters()
         case .disconnected(let end):
-            let error =
-                end.reason
-                ?? TrackingError(
-                    .stopped, "cannot use the MQTT client: it was closed. Create another client")
+            let error = end.reason ?? Self.ended(isRenewal: end.isRenewal)
             self.link = end.retry == nil ? .ended : end.failure.map { .down($0) } ?? .pending
             self.failOutcomes(end.lasted == nil ? error : Self.lost(error))
             self.resubscriptions = [:]
@@ -308,6 +305,12 @@ package actor MQTTClient {
         let outcomes = self.outcomes.values
         self.outcomes = [:]
         for outcome in outcomes { outcome.resume(returning: error) }
+    }
+
+    private static func ended(isRenewal: Bool) -> TrackingError {
+        isRenewal
+            ? TrackingError(.connectionLost, "the client connects again with new credentials")
+            : TrackingError(.stopped, "cannot use the MQTT client: it was closed. Create another client")
     }
 
     private static func lost(_ error: TrackingError) -> TrackingError {

@@ -38,8 +38,25 @@ public struct MQTTConfiguration: Sendable {
     public var session = Session.clean
     /// The time without a packet from the client to the broker after which the client sends a ping, 5 to 60 s.
     public var keepAlive = Duration.seconds(30)
-    /// The user name and password with which the client signs in; `nil` for a broker that requires none.
+    /// The user name and password with which the client signs in; `nil` for a broker that requires none. They have no
+    /// effect if there is a ``credentialsProvider``.
     public var credentials: MQTTCredentials?
+    /// The function that returns the client's credentials, for credentials that change; `nil` to use ``credentials``.
+    ///
+    ///     configuration.credentialsProvider = {
+    ///         MQTTCredentials(user: "van-7-box", password: try await tokens.current())
+    ///     }
+    ///
+    /// The client asks the provider:
+    ///
+    /// - before each attempt to connect. If the provider fails, the attempt fails, and the client tries again later.
+    /// - once more, at once, if the broker refuses the credentials. With other credentials, the client connects again at
+    ///   once. With the same ones, it waits as after any refusal: longer after each one, up to 15 minutes.
+    /// - before the credentials of a connection expire (``MQTTCredentials/expiry``): a tenth of their lifetime earlier,
+    ///   and 60 s earlier at most. With other credentials, the client disconnects in order and connects again at once. The
+    ///   broker does not publish the client's will then. With the same ones, the client asks again each time that half
+    ///   of the remaining time has passed. Credentials that expire within 5 s of their receipt are not renewed.
+    public var credentialsProvider: MQTTCredentialsProvider?
     /// The certificate files for the connections to endpoints with TLS.
     public var tls = TLS()
     /// The only MQTT version that the client uses. With `nil`, the client tries MQTT 5, and uses 3.1.1 if the broker's
@@ -147,6 +164,7 @@ public struct MQTTConfiguration: Sendable {
             answerTimeout: self.answerTimeout, firstWait: self.firstWait, longestWait: self.longestWait)
         decisions.endpointNames = self.endpoints.map(\.description)
         decisions.takeoverRemedy = self.takeoverRemedy
+        decisions.asksForCredentials = self.credentialsProvider != nil
         return decisions
     }
 
@@ -159,10 +177,7 @@ public struct MQTTConfiguration: Sendable {
     }
 
     private func validateText() throws(TrackingError) {
-        let credentials = [self.credentials?.user, self.credentials?.password].compactMap { $0 }
-        try Self.require(
-            credentials.allSatisfy { $0.utf8.count <= 65535 && !$0.utf8.contains(0) },
-            "the user name and the password must have at most 65535 bytes, none of them 0")
+        try self.credentials?.validate()
         for path in [self.tls.authorities, self.tls.certificate, self.tls.key].compactMap({ $0 })
         where !LocalFile.isReadable(path) {
             throw TrackingError(

@@ -7,6 +7,7 @@ extension MQTTConnection {
     func connect(_ attempt: ConnectionStateMachine.Attempt) {
         self.deliver()
         self.closeLink()
+        self.credentials.used = self.credentials.next ?? self.configuration.credentials
         let endpoint = self.configuration.endpoints[attempt.endpoint]
         self.link = Link(attempt: attempt, endpoint: endpoint)
         self.addresses.lookups += 1
@@ -25,9 +26,11 @@ extension MQTTConnection {
         self.sink.reset()
     }
 
-    /// Closes a connection, or an attempt to connect, that exceeded its time limit. If the broker did not accept the
+    /// Closes a connection, or an attempt to connect, that exceeded its time limit, and abandons a question for
+    /// credentials. If the broker did not accept the
     /// connection at an address, the next attempt begins with the host's next address.
     func abandon() {
+        self.abandonQuestion()
         if let link = self.link, link.handle != nil, !link.isAccepted {
             self.addresses.offsets[link.attempt.endpoint, default: 0] += 1
         }
@@ -60,7 +63,7 @@ extension MQTTConnection {
         let settings = MosquittoHandle.Settings(
             clientID: self.configuration.client.rawValue, address: address, port: link.endpoint.port,
             version: link.attempt.version, will: will, tls: link.tls,
-            configuration: self.configuration, pipe: self.loop.pipe)
+            credentials: self.credentials.used, configuration: self.configuration, pipe: self.loop.pipe)
         do throws(MosquittoResult) {
             self.link?.handle = try MosquittoHandle(settings, sink: self.sink)
             self.watchSocket()

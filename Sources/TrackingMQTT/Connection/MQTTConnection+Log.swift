@@ -27,6 +27,15 @@ extension MQTTConnection {
             ])
     }
 
+    /// Logs that the provider of the credentials failed while there is a connection. A failure before an attempt to
+    /// connect is logged as the reason of the failed attempt.
+    func logUnavailableCredentials(_ error: TrackingError) {
+        guard self.machine.isOnline else { return }
+        self.configuration.logger?.warning(
+            "New credentials are not available, and those of the connection expire: the client asks again",
+            metadata: ["client": "\(self.configuration.client)", "reason": "\(error.message)"])
+    }
+
     /// Logs a lost connection or a failed attempt to connect. A reason that differs from the last logged reason is a
     /// warning, or an error if a person must correct something. A repeated reason, and an orderly end, are logged only
     /// at the level `debug`.
@@ -35,6 +44,11 @@ extension MQTTConnection {
         var metadata: Logger.Metadata = ["client": "\(self.configuration.client)"]
         if let retry = disconnection.retry { metadata["retry"] = "\(retry)" }
         if let lasted = disconnection.lasted { metadata["lasted"] = "\(lasted)" }
+        if disconnection.isRenewal {
+            return logger.info(
+                "Client closed its connection to the broker in order, and connects again with new credentials",
+                metadata: metadata)
+        }
         guard let reason = disconnection.reason else {
             return logger.debug(
                 "Client closed its connection to the broker in order, because its program had requested it",

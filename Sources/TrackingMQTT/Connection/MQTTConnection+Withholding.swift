@@ -43,10 +43,11 @@ extension MQTTConnection {
 
     /// `true` while bytes may be read from the broker. Always `true` until the broker has accepted the connection.
     /// Afterwards `false` while the program has too many unread events, or while withheld acknowledgements must be
-    /// released first.
+    /// released first: to catch up, or to end the connection in order because of new credentials.
     var readsOn: Bool {
         guard self.link?.isAccepted != false else { return true }
-        return !self.reading.isHeldBack && !(self.isWithholding && self.link?.withholding.isCatchingUp == true)
+        let mustRelease = self.link?.withholding.isCatchingUp == true || self.machine.isRenewing
+        return !self.reading.isHeldBack && !(self.isWithholding && mustRelease)
     }
 
     /// Permits the acknowledgement of the first `count` messages of a connection, because the program reports them as

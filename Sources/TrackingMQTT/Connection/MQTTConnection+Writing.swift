@@ -33,6 +33,7 @@ extension MQTTConnection {
     /// Further ones wait in this client's own queue, because libmosquitto's queue is slow when it is long.
     func performCommands() {
         guard self.machine.isOnline, let handle = self.link?.handle else { return }
+        guard !self.machine.isRenewing else { return self.endToRenew() }
         while let command = self.sending.backlog.first {
             if self.sending.isHeldForSuspect {
                 guard self.sink.inFlight.isEmpty else { return }
@@ -52,6 +53,13 @@ extension MQTTConnection {
             self.sending.backlog.removeFirst()
         }
         if self.sink.inFlight.isEmpty { self.perform(self.machine.drained(now: self.now)) }
+    }
+
+    /// Ends the connection in order, because the client has new credentials, once the broker has answered everything
+    /// that was sent and every received message is acknowledged.
+    private func endToRenew() {
+        guard self.sink.inFlight.isEmpty, !self.isWithholding else { return }
+        self.perform(self.machine.drained(now: self.now))
     }
 
     /// Passes a message of the program to libmosquitto, unless it must not be sent.

@@ -69,6 +69,18 @@ actor MQTTConnection {
         var offsets: [Int: Int] = [:]
     }
 
+    /// The client's credentials, and the question to their provider.
+    struct Credentials {
+        /// The credentials of the last attempt to connect, and of the connection that resulted from it.
+        var used: MQTTCredentials?
+        /// The credentials that the provider returned last, for the next attempt to connect.
+        var next: MQTTCredentials?
+        /// The number of the newest question to the provider. The answers to earlier questions are ignored.
+        var questions = 0
+        /// The task that asks the provider; `nil` if no question is unanswered.
+        var asking: Task<Void, Never>?
+    }
+
     private enum Completion {
         /// The client has not ended, with or without a connection to the broker. The continuation is that of the task
         /// in ``MQTTConnection/run()``, which waits until the client ends; `nil` before the task waits.
@@ -92,6 +104,7 @@ actor MQTTConnection {
     var accepted = Accepted()
     var reading = Reading()
     var addresses = Addresses()
+    var credentials = Credentials()
     var nextKeepAlive: MonotonicTime?
     var lastLoggedCode: TrackingError.Code?
     private var completion = Completion.running(nil)
@@ -167,6 +180,7 @@ actor MQTTConnection {
 
     private func perform(_ action: ConnectionStateMachine.Action) {
         switch action {
+        case .askForCredentials: self.askForCredentials()
         case .connect(let attempt): self.connect(attempt)
         case .abandon: self.abandon()
         case .sendGoodbye: self.sendGoodbye()
@@ -197,6 +211,7 @@ actor MQTTConnection {
 
     private func finish() {
         self.closeLink()
+        self.abandonQuestion()
         self.deliver()
         self.events.finish()
         guard case .running(let waiting) = self.completion else { return }

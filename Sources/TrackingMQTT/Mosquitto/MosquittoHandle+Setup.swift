@@ -12,7 +12,7 @@ extension MosquittoHandle {
             mosquitto_int_option(client, MOSQ_OPT_SEND_MAXIMUM, Int32(configuration.sendMaximum)))
         try MosquittoResult.check(
             mosquitto_int_option(client, MOSQ_OPT_RECEIVE_MAXIMUM, Int32(configuration.receiveMaximum)))
-        if let credentials = configuration.credentials {
+        if let credentials = settings.credentials {
             try MosquittoResult.check(
                 mosquitto_username_pw_set(client, credentials.user, credentials.password))
         }

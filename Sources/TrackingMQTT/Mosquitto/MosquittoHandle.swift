@@ -19,8 +19,8 @@ final class MosquittoHandle {
         case ended(MosquittoResult)
     }
 
-    /// The settings of one libmosquitto client, such as the client id, the broker's address, the MQTT version, the will
-    /// and TLS.
+    /// The settings of one libmosquitto client, such as the client id, the broker's address, the MQTT version, the will,
+    /// TLS and the credentials.
     struct Settings {
         var clientID: String
         var address: String
@@ -28,6 +28,7 @@ final class MosquittoHandle {
         var version: ConnectionStateMachine.Version
         var will: OutgoingMessage?
         var tls: TLSContext?
+        var credentials: MQTTCredentials?
         var configuration: MQTTConfiguration
         var pipe: InboundPipe
     }

@@ -137,6 +137,7 @@ public final class Enhancer<Transport: MessageTransport>: Service {
         switch event {
         case .connected: self.logger.info("Enhancer is publishing positions on the road")
         case .disconnected(let lost):
+            guard !lost.isRenewal else { return }
             self.logger.info(
                 "Enhancer has no connection to the broker and tries to connect again",
                 metadata: ["reason": "\(lost.reason.map { "\($0)" } ?? "closed")"])

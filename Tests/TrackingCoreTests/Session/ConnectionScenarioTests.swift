@@ -13,18 +13,28 @@ import Testing
     @Test func thereAreScenarios() { #expect(ScenarioPlayer.names(in: "connection").count >= 8) }
 }
 
-/// A connection to one endpoint or several, with fixed jitter. `endpoints 2` and `pinned v5` come before `start`.
+/// A connection to one endpoint or several, with fixed jitter. `endpoints 2`, `pinned v5` and `provider` come before
+/// `start`.
 private struct ConnectionConversation {
     private var configuration = ConnectionStateMachine.Configuration(endpoints: 1)
     private var machine = ConnectionStateMachine(configuration: .init(endpoints: 1), seed: 1)
     private var now = MonotonicTime(.zero)
 
     /// `start`, `accept`, `unreachable`, `unanswered`, `refuse 0x84`, `lose`, `taken over`, `awaits`, `answers`, `try`, `close 2`,
-    /// `drained`, `sent`, `cancel`, `wait 2.5`, `timer`.
+    /// `drained`, `sent`, `cancel`, `wait 2.5`, `timer`, `credentials other`, `credentials same 600` (which expire in 600 s),
+    /// `no credentials`.
     mutating func happen(_ words: [String]) throws -> [String] {
         switch words[0] {
         case "endpoints": self.configuration.endpoints = try #require(Int(words[1]))
         case "pinned": self.configuration.pinnedVersion = words[1] == "v5" ? .v5 : .v311
+        case "provider": self.configuration.asksForCredentials = true
+        case "credentials":
+            let expiry = words.count > 2 ? self.now.advanced(by: .seconds(try #require(Double(words[2])))) : nil
+            return self.texts(
+                self.machine.credentialsReceived(areNew: words[1] == "other", expiry: expiry, now: self.now))
+        case "no":
+            let error = TrackingError(.inputUnreadable, "no file")
+            return self.texts(self.machine.credentialsUnavailable(error, now: self.now))
         case "start":
             self.machine = ConnectionStateMachine(configuration: self.configuration, seed: 1)
             return self.texts(self.machine.started(now: self.now))
@@ -66,6 +76,7 @@ private struct ConnectionConversation {
     private func texts(_ actions: [ConnectionStateMachine.Action]) -> [String] {
         actions.map { action in
             switch action {
+            case .askForCredentials: return "ask for credentials"
             case .connect(let attempt):
                 return "connect \(attempt.connection) to endpoint \(attempt.endpoint) with \(attempt.version.rawValue)"
                     + (attempt.retainsWill ? "" : " without a retained will")
