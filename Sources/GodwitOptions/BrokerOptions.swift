@@ -14,8 +14,18 @@ public struct BrokerOptions: ParsableArguments, Sendable {
     public var broker: [String] = []
 
     /// The path of a file whose first line is the password at the broker; `nil` for none.
-    @Option(help: ArgumentHelp("Read the password from the first line of this file.", valueName: "path"))
+    @Option(
+        help: ArgumentHelp(
+            "Read the password from the first line of this file, anew before each attempt to connect.",
+            valueName: "path"))
     public var passwordFile: String?
+
+    /// The program that prints the password at the broker in its first line; `nil` for none.
+    @Option(
+        help: ArgumentHelp(
+            "Run this program, given with its arguments and without quotes, before each attempt to connect, and use the first line of its output as the password. Not together with another password.",
+            valueName: "command", visibility: .hidden))
+    public var passwordCommand: PasswordCommand?
 
     /// The password at the broker. Give it in the environment (`GODWIT_PASSWORD`) or the configuration file, because
     /// every user of the machine can read a command line. For this reason `--help` does not list the option.
@@ -135,7 +145,8 @@ extension BrokerOptions {
     /// names a user.
     ///
     /// - Throws: `invalidConfiguration` if an address is malformed, if the addresses name different users or passwords,
-    ///   or if `--password` is given without a user.
+    ///   if a password or `--password-command` is given without a user, or if a password is given beside
+    ///   `--password-command`.
     public var user: MQTTCredentials? {
         get throws(TrackingError) {
             let named = try self.endpoints.compactMap(\.1)
@@ -145,15 +156,14 @@ extension BrokerOptions {
                     "--broker: the addresses name different users or passwords. Several addresses lead to one broker: give all of them the same user and password"
                 )
             }
-            if named.isEmpty, self.password?.isEmpty == false { throw Self.passwordWithoutUser }
+            if named.isEmpty, self.password?.isEmpty == false || self.passwordCommand != nil {
+                throw Self.passwordWithoutUser
+            }
+            if self.passwordCommand != nil, named.first?.password != nil || self.password?.isEmpty == false {
+                throw Self.secondPassword
+            }
             return named.first
         }
-    }
-
-    private static var passwordWithoutUser: TrackingError {
-        TrackingError(
-            .invalidConfiguration,
-            "a password is given without a user. Name the user in the broker's address: mqtts://user@host")
     }
 
     /// Returns the client id and a new session id for this run of the program. The client id is `--client-id`, else the
@@ -294,50 +304,10 @@ extension BrokerOptions {
         configuration.logger = Logger(label: "godwit.mqtt")
         configuration.credentials = try self.login()
         if let user { configuration.credentials?.user = user }
+        configuration.credentialsProvider = configuration.credentials.flatMap { self.credentialsProvider(of: $0.user) }
         configuration.tls = .init(
             authorities: self.authorities, certificate: base.tls.certificate ?? self.certificate,
             key: base.tls.key ?? self.key)
         return configuration
-    }
-
-    /// Returns the user and the password with which the program signs in to the broker; `nil` without a user. The user
-    /// comes from the broker's address. The password comes from the address, else from the password file, else from the
-    /// option `password` (`GODWIT_PASSWORD`).
-    ///
-    /// - Throws: `invalidConfiguration` if a password is given without a user, if an address is malformed, or if the
-    ///   addresses name different users or passwords; `inputUnreadable` if the password file cannot be read.
-    public func login() throws(TrackingError) -> MQTTCredentials? {
-        guard var login = try self.user else {
-            guard try self.filedPassword() == nil else { throw Self.passwordWithoutUser }
-            return nil
-        }
-        if login.password == nil { login.password = try self.filedPassword() ?? self.password }
-        return login
-    }
-
-    /// Returns the password in the file of `--password-file`; `nil` without the option and for an empty file. systemd
-    /// provides an empty file when no credential is set.
-    private func filedPassword() throws(TrackingError) -> String? {
-        guard let path = self.passwordFile else { return nil }
-        let password = try SecretFile.read(path, "password file")
-        return password.isEmpty ? nil : password
-    }
-}
-
-/// Reads files whose first line is a secret, such as a password.
-public enum SecretFile {
-    /// Returns the first line of a file that contains a secret.
-    ///
-    /// - Parameters:
-    ///   - path: The path of the file.
-    ///   - what: A name for the file in the error message, such as "password file".
-    /// - Throws: `inputUnreadable` that names the file, if it cannot be read.
-    public static func read(_ path: String, _ what: String) throws(TrackingError) -> String {
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw TrackingError(
-                .inputUnreadable, "cannot read the \(what) '\(path)'. Check the path and its permissions")
-        }
-        let line = data.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
-        return String(decoding: line, as: UTF8.self)
     }
 }

@@ -9,11 +9,12 @@ struct FileSettings {
     /// The long names of the options that mean the same in every command, such as `broker`. They may be at the top of a
     /// file that several commands read.
     static let shared: Set<String> = [
-        "broker", "password-file", "password", "topic-root", "ca", "cert", "key", "fail-fast", "log-level", "store",
+        "broker", "password-file", "password-command", "password", "topic-root", "ca", "cert", "key", "fail-fast",
+        "log-level", "store",
         "state", "units",
     ]
     /// The long names of the options for the login at one broker: the password and the certificates.
-    private static let login: Set<String> = ["password-file", "password", "ca", "cert", "key"]
+    private static let login: Set<String> = ["password-file", "password-command", "password", "ca", "cert", "key"]
 
     let file: ConfigurationFile
     /// `true` if the file is the program's default configuration file: neither `--config` nor `GODWIT_CONFIG` names a

@@ -105,7 +105,8 @@ struct Watch: AsyncParsableCommand {
         let named = try self.ids.map { try TrackableID($0) }
         let watcher = Watcher(
             format: self.format, request: self.resolution, count: self.count, timeout: self.timeout,
-            printsSkipped: self.skipped, failsFast: self.broker.failFast, named: Set(named), isSilent: self.silent,
+            printsSkipped: self.skipped, failsFast: self.broker.failFast,
+            hasChangingCredentials: self.broker.hasChangingCredentials, named: Set(named), isSilent: self.silent,
             showsRoads: self.enhanced, units: self.units.units)
         guard let start = try self.start(now: TimeText.now) else {
             return try await self.watch(with: watcher, subscriber, subscriber.events)

@@ -14,6 +14,9 @@ struct Watcher: Sendable {
     let timeout: Double?
     let printsSkipped: Bool
     let failsFast: Bool
+    /// `true` if the credentials for the broker can change while the program runs. After the first connection, a refusal
+    /// of the credentials then does not end the program.
+    let hasChangingCredentials: Bool
     /// The ids of the trackables to watch. An empty set means all trackables.
     let named: Set<TrackableID>
     /// `true` if the watcher is silent: publishers do not count it as a subscriber, and it never requests a resolution.
@@ -30,7 +33,8 @@ struct Watcher: Sendable {
 
     init(
         format: WatchFormat, request: Resolution?, count: Int?, timeout: Double?, printsSkipped: Bool, failsFast: Bool,
-        named: Set<TrackableID>, isSilent: Bool, showsRoads: Bool, units: DisplayUnits
+        hasChangingCredentials: Bool = false, named: Set<TrackableID>, isSilent: Bool, showsRoads: Bool,
+        units: DisplayUnits
     ) {
         self.format = format
         self.request = request
@@ -38,6 +42,7 @@ struct Watcher: Sendable {
         self.timeout = timeout
         self.printsSkipped = printsSkipped
         self.failsFast = failsFast
+        self.hasChangingCredentials = hasChangingCredentials
         self.named = named
         self.isSilent = isSilent
         self.showsRoads = showsRoads
@@ -175,7 +180,7 @@ struct Watcher: Sendable {
 
     /// Returns `true` if an event ends the program. An event ends it if the broker refuses the connection or all
     /// subscriptions, or if this program closed the connection. With `--fail-fast`, an unreachable broker ends it as
-    /// well.
+    /// well. A refusal of credentials that can change ends it only before the first connection.
     private func isOver(_ event: SubscriberEvent, _ ending: Ending, _ refusals: inout Refusals) -> Bool {
         if let error = refusals.happened(event) {
             ending.note(error)
@@ -183,7 +188,9 @@ struct Watcher: Sendable {
         }
         guard case .connection(let lost?) = event else { return false }
         if lost.retry == nil, lost.reason == nil { return true }
-        guard let reason = lost.failure, reason.isRefusal || self.failsFast else { return false }
+        guard let reason = lost.failure else { return false }
+        let mayPass = self.hasChangingCredentials && refusals.hasConnected && reason.isIdentityRefusal
+        guard self.failsFast || reason.isRefusal && !mayPass else { return false }
         ending.note(reason)
         return true
     }
@@ -195,6 +202,8 @@ extension Watcher {
     struct Refusals {
         /// The ids of the trackables to watch. An empty set means all trackables.
         let named: Set<TrackableID>
+        /// `true` once the broker has accepted a connection.
+        private(set) var hasConnected = false
         private var refused: Set<TrackableID> = []
 
         init(named: Set<TrackableID>) { self.named = named }
@@ -205,6 +214,9 @@ extension Watcher {
         /// - Returns: The broker's reason once it rejects every watched trackable; otherwise `nil`.
         mutating func happened(_ event: SubscriberEvent) -> TrackingError? {
             switch event {
+            case .connection(nil):
+                self.hasConnected = true
+                return nil
             case .refused(let id, let error):
                 if let id { self.refused.insert(id) }
                 return self.refused == self.named ? error : nil

@@ -10,8 +10,10 @@ final class Relay: Sendable {
 
     /// Starts a relay, and returns when it accepts connections.
     ///
-    /// - Parameter delay: The delay of data in each direction, in seconds.
-    init(to server: Int, delay: Double = 0) async throws {
+    /// - Parameters:
+    ///   - delay: The delay of data in each direction, in seconds.
+    ///   - log: The file to which the first bytes of each connection are appended, with a line end; none by default.
+    init(to server: Int, delay: Double = 0, log: String = "/dev/null") async throws {
         self.port = try LoopbackPort.free()
         let script = """
             import queue, signal, socket, threading, time
@@ -27,11 +29,14 @@ final class Relay: Sendable {
                         time.sleep(max(0, due - time.monotonic()))
                         b.sendall(data)
                 except OSError: pass
-            def pump(a, b):
+            def pump(a, b, isFirst=False):
                 line = queue.Queue()
                 threading.Thread(target=deliver, args=(line, b), daemon=True).start()
                 try:
                     while data := a.recv(65536):
+                        if isFirst:
+                            with open('\(log)', 'ab') as file: file.write(data + b'\\n')
+                            isFirst = False
                         if \(delay): line.put((time.monotonic() + \(delay), data))
                         else: b.sendall(data)
                 except OSError: pass
@@ -42,7 +47,7 @@ final class Relay: Sendable {
                 while True:
                     a, b = listener.accept()[0], socket.create_connection(('127.0.0.1', \(server)))
                     ends.extend((a, b))
-                    for pair in ((a, b), (b, a)): threading.Thread(target=pump, args=pair, daemon=True).start()
+                    for pair in ((a, b, True), (b, a)): threading.Thread(target=pump, args=pair, daemon=True).start()
             signal.signal(signal.SIGUSR1, cut)
             listener = socket.create_server(('127.0.0.1', \(self.port)))
             threading.Thread(target=serve, daemon=True).start()

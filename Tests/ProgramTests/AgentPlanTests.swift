@@ -151,6 +151,17 @@ import TrackingPublisher
         }
     }
 
+    /// The token of a set-up link replaces a command, until another command is given.
+    @Test func aLinkReplacesAPasswordCommand() throws {
+        let more = ["--broker", "mqtt://u@a", "--password-command", "vault a"]
+        let linked = try self.plan(more).setting(["password-file": ["/token"], "password-command": .some(nil)])
+        #expect(linked.run.broker.passwordCommand == nil && linked.run.broker.passwordFile == "/token")
+        let kept = try self.kept(linked)
+        #expect(try self.plan(more, kept: kept).run.broker.passwordFile == "/token")
+        let other = try self.plan(["--broker", "mqtt://u@a", "--password-command", "vault b"], kept: kept)
+        #expect(other.run.broker.passwordFile == nil && other.run.broker.passwordCommand != nil)
+    }
+
     @Test func aPasswordThatIsGivenAnewWinsOverALink() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "godwit-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
@@ -314,16 +325,22 @@ import TrackingPublisher
     }
     /// The present password may be in the address, in a file or in the environment. It is never sent to another broker
     /// or for another user.
-    @Test(arguments: ["mqtts://box:hunter2@a.example:99", "password file", "environment"])
+    @Test(arguments: ["mqtts://box:hunter2@a.example:99", "password file", "environment", "command"])
     func aLinkWithoutATokenTakesNoPasswordElsewhere(place: String) throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "godwit-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
         try "hunter2\n".write(to: file, atomically: false, encoding: .utf8)
         let address = place.contains("@") ? place : "mqtts://box@a.example:99"
-        let more = place == "password file" ? ["--password-file", file.path()] : []
+        let more =
+            switch place {
+            case "password file": ["--password-file", file.path()]
+            case "command": ["--password-command", "cat \(file.path())"]
+            default: [] as [String]
+            }
         let environment = place == "environment" ? ["GODWIT_PASSWORD": "hunter2"] : [:]
         let plan = try AgentPlan(given: self.given(["--broker", address] + more, environment: environment))
-        #expect(try plan.run.broker.login()?.password == "hunter2")
+        #expect(try plan.run.broker.hasPassword)
+        #expect(try plan.run.broker.login()?.password == (place == "command" ? nil : "hunter2"))
         let elsewhere = [
             "broker=mqtt%3A%2F%2Fevil.example", "broker=mqtts%3A%2F%2Fa.example%3A98",
             "broker=mqtt%3A%2F%2Fa.example%3A99", "user=other", "broker=mqtts%3A%2F%2Fa.example%3A99&user=other",

@@ -35,6 +35,7 @@ struct AgentPlan {
         }
         let login = AgentSettings.Login(
             broker: Self.comparable(given["broker"], "broker") ?? [], passwordFile: given["password-file"]?.first,
+            passwordCommand: given["password-command"]?.first,
             passwordCheck: (try? run.broker.login()?.password ?? "").map(AgentSettings.Login.check))
         var settings = kept
         settings.options = kept.options.filter { name, change in

@@ -35,14 +35,17 @@ struct AgentSettings: Hashable, Sendable {
         /// The broker's addresses (URLs), with users and without passwords.
         var broker: [String]
         var passwordFile: String?
+        /// The command that prints the password; `nil` for none.
+        var passwordCommand: String?
         /// 16 bits of a hash of the password. They show that a password changed, but do not help to find it. `nil` if
         /// the password could not be read.
         var passwordCheck: Int?
 
-        /// Returns `true` if both logins have the same broker, user, password file and password. A password that could
+        /// Returns `true` if both logins have the same broker, user, password file, password command and password. A password that could
         /// not be read for one of the two logins counts as the same.
         func isSame(as other: Login) -> Bool {
             self.broker == other.broker && self.passwordFile == other.passwordFile
+                && self.passwordCommand == other.passwordCommand
                 && (self.passwordCheck ?? other.passwordCheck) == (other.passwordCheck ?? self.passwordCheck)
         }
 
@@ -57,7 +60,7 @@ struct AgentSettings: Hashable, Sendable {
     }
 
     /// The long names of the options for the login at the broker: its address with the user, and the password.
-    static let loginOptions: Set<String> = ["broker", "password", "password-file"]
+    static let loginOptions: Set<String> = ["broker", "password", "password-command", "password-file"]
 
     /// `true` while the agent is switched on: it reads positions and sends them.
     var isOn = true
@@ -130,6 +133,7 @@ extension AgentSettings.Login {
     fileprivate var json: JSONValue {
         var members: [String: JSONValue] = ["broker": .list(self.broker.map { .text($0) })]
         members["passwordFile"] = self.passwordFile.map { .text($0) }
+        members["passwordCommand"] = self.passwordCommand.map { .text($0) }
         members["passwordCheck"] = self.passwordCheck.map { .number(Double($0)) }
         return .object(members)
     }
@@ -137,6 +141,7 @@ extension AgentSettings.Login {
     fileprivate init(_ value: JSONValue) {
         self.broker = value["broker"]?.list?.compactMap(\.text) ?? []
         self.passwordFile = value["passwordFile"]?.text
+        self.passwordCommand = value["passwordCommand"]?.text
         self.passwordCheck = value["passwordCheck"]?.count
     }
 }

@@ -20,7 +20,8 @@ enum LiveSettings {
     /// The long names of the options that a command received through the broker cannot set. They name a program, a
     /// file, a device or a broker, contain a secret, or decide who may send commands and whose acknowledgements count.
     static let local: Set<String> = [
-        "broker", "password", "password-file", "client-id", "topic-root", "ca", "cert", "key", "config", "source",
+        "broker", "password", "password-command", "password-file", "client-id", "topic-root", "ca", "cert", "key",
+        "config", "source",
         "battery", "spool", "socket", "metrics-file", "notify", "allow-commands", "acknowledge-by",
     ]
 

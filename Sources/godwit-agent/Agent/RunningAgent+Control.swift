@@ -219,6 +219,8 @@ extension RunningAgent: AgentControl {
         do throws(TrackingError) {
             if let password = setup.password {
                 values["password-file"] = [try self.file.write(password: password, besides: current)]
+                // The password of the link replaces a command.
+                values["password-command"] = .some(nil)
             }
         } catch {
             throw CommandFailure(error)

@@ -49,7 +49,7 @@ struct SetupPlan {
                 changes.append(.init(key: "user", before: old?.user, after: name))
             }
             let isOther = user != old?.user || !(addresses ?? []).allSatisfy(oldAddresses.contains)
-            if isOther, request.token == nil, try plan.run.broker.login()?.password != nil {
+            if isOther, request.token == nil, try plan.run.broker.hasPassword {
                 throw TrackingError(
                     .invalidConfiguration,
                     """
