@@ -14,6 +14,7 @@ private let target: @Sendable ([UInt8]) -> Void = {
     case "messages": fuzzMessages
     case "commands": fuzzCommands
     case "topic": fuzzTopic
+    case "token": fuzzToken
     case "packets": fuzzPackets
     case "nmea": fuzzNMEA
     case "gpsd": fuzzGPSD

@@ -1,13 +1,11 @@
-import TrackingCore
-
 /// Reads the expiry of a JSON Web Token (RFC 7519). The signature is not checked: only the broker can do that.
-enum JSONWebToken {
+package enum JSONWebToken {
     /// The largest size of a token's payload in bytes, as base64 text. A larger payload is not read.
-    static let maximumBytes = 32_768
+    package static let maximumBytes = 32_768
 
     /// Returns the time in a token's claim `exp`; `nil` if the text is no token in the compact form, or if it has no
     /// such claim.
-    static func expiry(of text: String) -> UnixTime? {
+    package static func expiry(of text: String) -> UnixTime? {
         let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3, !parts[0].isEmpty, !parts[1].isEmpty, parts[1].count <= self.maximumBytes,
             let payload = self.decoded(parts[1]), let claims = try? JSONValue(json: payload)
@@ -17,7 +15,7 @@ enum JSONWebToken {
 
     /// Decodes base64 in the alphabet for URLs, with or without padding (RFC 4648, section 5). Returns `nil` for any
     /// other text.
-    static func decoded(_ text: Substring.UTF8View) -> [UInt8]? {
+    package static func decoded(_ text: Substring.UTF8View) -> [UInt8]? {
         let padding = UInt8(ascii: "=")
         let end = text.lastIndex { $0 != padding }.map { text.index(after: $0) } ?? text.startIndex
         let digits = text[..<end]
