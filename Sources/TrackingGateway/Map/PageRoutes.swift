@@ -97,6 +97,7 @@ package struct PageRoutes: Sendable {
         "keys.js": PackageResources.keys_js, "labels.js": PackageResources.labels_js,
         "layers.js": PackageResources.layers_js,
         "list.js": PackageResources.list_js, "live.js": PackageResources.live_js,
+        "live-stream.js": PackageResources.live_stream_js,
         "names.js": PackageResources.names_js, "outline.js": PackageResources.outline_js,
         "painter.js": PackageResources.painter_js,
         "panel.js": PackageResources.panel_js, "place.js": PackageResources.place_js,
