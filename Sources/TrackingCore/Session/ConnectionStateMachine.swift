@@ -12,8 +12,8 @@ public struct ConnectionStateMachine: Sendable {
         /// ``ConnectionStateMachine/credentialsUnavailable(_:now:)``. An earlier question that is not answered yet is
         /// abandoned.
         case askForCredentials
-        /// Open a new connection and send CONNECT, with the credentials that the provider returned last. The caller then reports the result with
-        /// ``ConnectionStateMachine/accepted(sessionPresent:now:)`` or
+        /// Open a new connection and send CONNECT, with the credentials that the provider returned last. The caller
+        /// then reports the result with ``ConnectionStateMachine/accepted(sessionPresent:now:)`` or
         /// ``ConnectionStateMachine/attemptFailed(_:now:)``.
         case connect(Attempt)
         /// Close the connection, or abort the attempt to connect, without sending DISCONNECT. A question for

@@ -50,12 +50,12 @@ public struct MQTTConfiguration: Sendable {
     /// The client asks the provider:
     ///
     /// - before each attempt to connect. If the provider fails, the attempt fails, and the client tries again later.
-    /// - once more, at once, if the broker refuses the credentials. With other credentials, the client connects again at
-    ///   once. With the same ones, it waits as after any refusal: longer after each one, up to 15 minutes.
+    /// - once more, at once, if the broker refuses the credentials. With other credentials, the client connects again
+    ///   at once. With the same ones, it waits as after any refusal: longer after each one, up to 15 minutes.
     /// - before the credentials of a connection expire (``MQTTCredentials/expiry``): a tenth of their lifetime earlier,
-    ///   and 60 s earlier at most. With other credentials, the client disconnects in order and connects again at once. The
-    ///   broker does not publish the client's will then. With the same ones, the client asks again each time that half
-    ///   of the remaining time has passed. Credentials that expire within 5 s of their receipt are not renewed.
+    ///   and 60 s earlier at most. With other credentials, the client disconnects in order and connects again at once.
+    ///   The broker does not publish the client's will then. With the same ones, the client asks again each time that
+    ///   half of the remaining time has passed. Credentials that expire within 5 s of their receipt are not renewed.
     public var credentialsProvider: MQTTCredentialsProvider?
     /// The certificate files for the connections to endpoints with TLS.
     public var tls = TLS()

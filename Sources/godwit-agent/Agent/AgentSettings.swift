@@ -41,8 +41,8 @@ struct AgentSettings: Hashable, Sendable {
         /// the password could not be read.
         var passwordCheck: Int?
 
-        /// Returns `true` if both logins have the same broker, user, password file, password command and password. A password that could
-        /// not be read for one of the two logins counts as the same.
+        /// Returns `true` if both logins have the same broker, user, password file, password command and password. A
+        /// password that could not be read for one of the two logins counts as the same.
         func isSame(as other: Login) -> Bool {
             self.broker == other.broker && self.passwordFile == other.passwordFile
                 && self.passwordCommand == other.passwordCommand
