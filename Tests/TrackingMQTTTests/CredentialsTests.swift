@@ -108,7 +108,7 @@ import TrackingCore
                 #expect(end.isRenewal && end.reason == nil && end.retry == .zero)
                 #expect(try await client.publish([OutgoingMessage("m", "after")], from: 9) == [nil])
             }
-            try await watcher.messages(2)
+            _ = try await watcher.messages(2)
             #expect(watcher.messages.prefix(2).map(\.text) == ["before", "after"], "no will between them")
         }
         #expect(broker.log.contains("u'van-8'"))
@@ -129,7 +129,7 @@ import TrackingCore
                 try await client.connected()
                 try await client.subscribe(["m"])
                 _ = try await sender.publish([OutgoingMessage("m", "stored later")])
-                try await client.messages(1)
+                _ = try await client.messages(1)
                 let deadline = ContinuousClock.now + .seconds(60)
                 while provider.questions < 2, ContinuousClock.now < deadline {
                     try await Task.sleep(for: .milliseconds(20))
