@@ -4,10 +4,12 @@ import Testing
 
 /// The decisions of the page's modules, in a real Chromium and in Node.js.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct MapModuleTests {
-    /// `Tests/Page` has the tests of the modules that need no browser, and of the texts in both languages.
-    @Test func theModulesPassTheirTestsInNode() async throws {
+    /// `Tests/Page` has the tests of the modules that need no browser, and of the texts in both languages. `clients/js`
+    /// is the JavaScript client, which shares modules with the page. Its tests start a broker and an agent.
+    @Test(arguments: ["Tests/Page", "clients/js/test"]) func theModulesPassTheirTestsInNode(folder: String) async throws
+    {
         let result = try await RunningProgram(
-            "/usr/bin/node", ["--test", Programs.root.appending(path: "Tests/Page").path()]
+            "/usr/bin/node", ["--test", Programs.root.appending(path: folder).path()]
         ).result()
         #expect(result.code == 0, "\(result.output)\(result.errors)")
     }
