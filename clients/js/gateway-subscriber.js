@@ -44,10 +44,11 @@ export class GatewaySubscriber extends SubscriberStreams {
     }
     this.wanted = new Map();
     this.isStarted = false;
+    this.isLost = false;
     this.live = new LiveStream({
       event: (kind, data) => this.happened(kind, data),
-      opened: ({ resumed }) => this.deliveries.yield({ type: "connection", resumed }),
-      lost: () => this.deliveries.yield({ type: "connection", disconnection: {} }),
+      opened: ({ resumed }) => this.connected(resumed),
+      lost: () => this.lost(),
       reset: () => this.deliveries.yield({ type: "reset" }),
       time: () => {},
       ended: () => this.end(new TrackingError("notAuthorized", "the live stream ended: the token or the share link has ended")),
@@ -89,6 +90,18 @@ export class GatewaySubscriber extends SubscriberStreams {
     this.isStarted = true;
     this.live.stop();
     this.deliveries.end(error);
+  }
+
+  connected(resumed) {
+    this.isLost = false;
+    this.deliveries.yield({ type: "connection", resumed });
+  }
+
+  /** Handles a lost stream, or another failure to open it, which is reported once. */
+  lost() {
+    if (this.isLost) return;
+    this.isLost = true;
+    this.deliveries.yield({ type: "connection", disconnection: {} });
   }
 
   happened(kind, { trackable, ...data }) {

@@ -76,9 +76,10 @@ async function next(stream, condition) {
   }
 }
 
-test("positions, states and requests pass between a publisher and a subscriber", limits, async () => {
+test("positions, states and requests pass between a publisher and a subscriber", limits, async (t) => {
   const publisher = new Publisher(broker.tcp);
   const desk = new AssetSubscriber({ broker: broker.tcp });
+  t.after(() => Promise.all([publisher.close(), desk.finish()]));
   const events = desk.events();
   const locations = desk.locations("van-1", { requesting: high({ every: 0.5 }) });
   await next(events, ({ type, state }) => type === "state" && state === "ONLINE");
@@ -105,11 +106,11 @@ test("positions, states and requests pass between a publisher and a subscriber",
   await publisher.until(() => publisher.received.at(-1).payload.length === 0);
   await desk.finish();
   assert.deepEqual(await desk.locations("van-1").next(), { value: undefined, done: true });
-  publisher.close();
 });
 
-test("a subscriber connects again after a restart of the broker", limits, async () => {
+test("a subscriber connects again after a restart of the broker", limits, async (t) => {
   const desk = new AssetSubscriber({ broker: broker.tcp, client: "desk-2" });
+  t.after(() => desk.finish());
   const events = desk.events();
   desk.watch("van-2");
   await next(events, ({ type, disconnection }) => type === "connection" && !disconnection);
@@ -124,8 +125,9 @@ test("a subscriber connects again after a restart of the broker", limits, async 
   assert.deepEqual(states, ["connection", "presence"]);
 });
 
-test("a tracking event is published, or rejected with an error", limits, async () => {
+test("a tracking event is published, or rejected with an error", limits, async (t) => {
   const desk = new AssetSubscriber({ broker: broker.tcp, client: "desk-3" });
+  t.after(() => desk.finish());
   const event = { id: "e1", stream: "mine", seq: 1, time: 5, kind: "LOW_BATTERY", detail: { percent: 19 } };
   await assert.rejects(desk.publish("van-3", event), { code: "connectionLost" });
   const events = desk.events();
