@@ -92,8 +92,10 @@ class Parser {
   }
 
   word(word, value) {
-    if (!this.text.startsWith(word, this.position)) throw this.fault("a value");
-    this.position += word.length;
+    for (const letter of word) {
+      if (this.text[this.position] !== letter) throw this.fault("a value");
+      this.position += 1;
+    }
     return value;
   }
 
