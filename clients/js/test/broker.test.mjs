@@ -140,6 +140,17 @@ test("a tracking event is published, or rejected with an error", limits, async (
   await assert.rejects(desk.publish("van-3", event), { code: "connectionLost" });
 });
 
+test("MQTT 3.1.1 is enough", limits, async (t) => {
+  const desk = new AssetSubscriber({ broker: broker.tcp, client: "desk-4" });
+  desk.transport.machine.configuration.pinnedVersion = "v311";
+  t.after(() => desk.finish());
+  const events = desk.events();
+  desk.watch("van-4", { requesting: high({ every: 1 }) });
+  await next(events, ({ type, presence }) => type === "presence" && presence.status === "ABSENT");
+  await desk.publish("van-4", { id: "e1", stream: "mine", seq: 1, time: 5, kind: "X", detail: {} });
+  assert.equal((await next(events, ({ type }) => type === "event")).event.kind, "X");
+});
+
 test("an address that cannot be used is an error that names the remedy", () => {
   assert.throws(() => new AssetSubscriber({ broker: "127.0.0.1:1883" }), { code: "invalidConfiguration", message: /must begin with/ });
   assert.throws(() => new AssetSubscriber({ broker: "mqtt://127.0.0.1", client: "a b" }), { code: "invalidName" });
