@@ -21,18 +21,20 @@ public enum Profile: String, Sendable, CaseIterable, ExpressibleByArgument {
     /// Returns the value that the profile gives to an option; `nil` if the profile does not set the option.
     func value(of name: String) -> String? { self.keys.first { $0.name == name }?.value }
 
-    /// The option values of the profile `high-resolution`, which records every movement at once, for example on a
-    /// bicycle ride or in a race.
+    /// The option values of the profile `high-resolution`, which records every movement, for example on a bicycle ride
+    /// or in a race. The settings that the Overland app also has are those of its documentation for high resolution.
     private static let highResolutionKeys = [
-        ("batch-window", "5"), ("desired-accuracy", "best"), ("minimum-distance", "0"), ("minimum-time", "0"),
-        ("mode", "active"), ("pause", "off"),
+        ("activity", "other"), ("batch-window", "5"), ("defer", "100"), ("desired-accuracy", "best"),
+        ("minimum-distance", "0"), ("minimum-time", "0"), ("mode", "active"), ("pause", "off"),
+        ("significant-change", "500"),
     ]
 
     /// The option values of the profile `battery-saving`, which records stays and few points between them, so that one
-    /// charge lasts for days.
+    /// charge lasts for days. The settings that the Overland app also has are those of its documentation for saving
+    /// the battery.
     private static let batterySavingKeys = [
-        ("batch-window", "300"), ("mode", "passive"), ("pause", "on"),
-        ("significant-change", "only"),
+        ("activity", "other"), ("batch-window", "300"), ("desired-accuracy", "100"), ("mode", "passive"),
+        ("pause", "on"), ("pause-radius", "500"), ("significant-change", "500"),
     ]
 
     /// The options that the profile `overland` sets, with their values. They correspond to the settings of a freshly

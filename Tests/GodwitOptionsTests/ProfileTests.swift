@@ -33,7 +33,8 @@ private let othersOptions: Set = ["batch-size", "batch-window", "keep-points", "
     }
 
     @Test(arguments: [
-        (Profile.highResolution, "MAXIMUM/1000/0", TrackingMode.active), (.batterySaving, "LOW/120000/200", .passive),
+        (Profile.highResolution, "MAXIMUM/1000/0", TrackingMode.active),
+        (.batterySaving, "BALANCED/120000/200", .passive),
         (.overland, "BALANCED/1000/0", .custom), (.nextbillion, "HIGH/1000/0", .active),
     ])
     func aProfileIsARateOfTheReceiver(profile: Profile, resolution: String, mode: TrackingMode) throws {
@@ -41,6 +42,17 @@ private let othersOptions: Set = ["batch-size", "batch-window", "keep-points", "
         let rate = try device.capture.resolution
         #expect(rate.argumentText == resolution)
         #expect(device.capture.modeInForce == mode)
+    }
+
+    /// The figures of the two usage profiles in Overland's documentation. "Significant location: enabled" records
+    /// significant changes in addition to the other points.
+    @Test func theUsageProfilesHaveTheFiguresOfOverlandsDocumentation() throws {
+        let fine = try self.parse(["--profile", "high-resolution"]).capture
+        #expect(fine.pause == .off && fine.pauseRadius == nil && fine.significantChange == .also(500))
+        #expect(fine.activity == .other && fine.desiredAccuracy == .best && fine.deferredDistance == 100)
+        let saving = try self.parse(["--profile", "battery-saving"]).capture
+        #expect(saving.pause == .on && saving.pauseRadius == 500 && saving.significantChange == .also(500))
+        #expect(saving.activity == .other && saving.desiredAccuracy == .hundredMetres && saving.deferredDistance == 0)
     }
 
     @Test func theLineWinsOverTheEnvironmentOverTheFileOverTheProfile() throws {
