@@ -226,6 +226,12 @@ import Testing
         #expect(extra["pauses"] as? Bool == true && extra["activity"] as? String == "automotive_navigation")
         #expect(extra["desired_accuracy"] as? Int == 100 && extra["deferred"] as? Int == 30)
         #expect(extra["significant_change"] as? String == "enabled" && extra["locations_in_payload"] as? Int == 1)
+        for message in stage.tap.messages(on: "van") {
+            let skipped = message.json["skippedLocations"] as? [[String: Any]] ?? []
+            let points = [message.json["location"] as? [String: Any] ?? [:]] + skipped
+            let extras = points.map { WireTap.properties($0)["extra"] as? [String: Any] }
+            #expect(extras.allSatisfy { $0?["locations_in_payload"] as? Int == points.count }, "\(extras)")
+        }
     }
 
     @Test(arguments: [["--low-battery", "20"], ["--resolution", "HIGH/100/0", "--battery-threshold", "20"]])

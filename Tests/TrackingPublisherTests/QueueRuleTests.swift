@@ -57,6 +57,32 @@ struct QueueRuleTests {
         #expect(batch.records.map(\.kind) == [.point, .point, .trip, .event, .point])
     }
 
+    @Test func overlandAPointHasTheNumberOfPointsInItsBatch() throws {
+        let stats = TrackingStats(
+            pauses: false, activity: .other, desiredAccuracy: .best, deferral: nil, significantChange: .off)
+        func counts(_ batch: HistoryBatch) throws -> [Double?] {
+            try batch.records.map { record in
+                let extra = try LocationCodec.decodeFeature(record.payload).extra
+                return try extra.map { try JSONValue(json: $0) }?["locations_in_payload"]?.number
+            }
+        }
+        var configuration = CaptureStateMachine.Configuration()
+        configuration.stats = stats
+        let capture = try CaptureStateMachine(
+            filter: CaptureFilter(), zones: PrivacyZones([]), configuration: configuration)
+        var talk = try Self.online { $0.capture = capture }
+        #expect(try Self.record(5, &talk) == ["van/history: batch [2,3,4,5,6] oldest 2 remaining 0"])
+        #expect(try counts(Self.lastBatch(talk)) == [5, 5, 5, 5, 5])
+        _ = talk.acked()
+        #expect(try Self.record(2, &talk) == [])
+        _ = talk.wait(.seconds(20))
+        #expect(try counts(Self.lastBatch(talk)) == [2, 2])
+        // Without statistics, a source's number of the same name is unchanged.
+        var plain = try Self.online()
+        _ = try Self.record(5, &plain)
+        #expect(try counts(Self.lastBatch(plain)) == [nil, nil, nil, nil, nil])
+    }
+
     @Test func overlandTheSendIntervalSendsWhatWaits() throws {
         var talk = try Self.online()
         #expect(try Self.record(3, &talk) == [])

@@ -128,11 +128,8 @@ public struct CaptureStateMachine: Hashable, Sendable {
     /// - Parameters:
     ///   - fix: The fix.
     ///   - moment: The time of the arrival, on the wall clock and the monotonic clock.
-    ///   - delivered: The number of fixes that the receiver delivered together, including this one.
     ///   - wireless: The name of the wireless network to add to the point; `nil` for none.
-    public mutating func moved(
-        _ fix: Location, at moment: Moment, delivered: Int = 1, wireless: String? = nil
-    ) -> Outcome {
+    public mutating func moved(_ fix: Location, at moment: Moment, wireless: String? = nil) -> Outcome {
         guard let real = self.configuration.mock.applied(to: self.clock.stamped(fix, at: moment)) else {
             return Outcome(verdict: .mock)
         }
@@ -146,7 +143,7 @@ public struct CaptureStateMachine: Hashable, Sendable {
         let verdict = self.filter.consider(shown)
         var point: Location?
         if verdict.isRecorded {
-            let stats = self.configuration.stats?.added(to: shown, delivered: delivered)
+            let stats = self.configuration.stats?.added(to: shown)
             point = (stats ?? shown).addingWireless(wireless)
         }
         return Outcome(verdict: .filtered(verdict), shown: shown, point: point, happenings: happenings)

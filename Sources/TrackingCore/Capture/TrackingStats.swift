@@ -25,15 +25,11 @@ public struct TrackingStats: Hashable, Sendable {
         self.significantChange = significantChange
     }
 
-    /// Returns the point with the five capture settings and the number of fixes that were delivered together added to
-    /// its `extra`, a JSON object. If a privacy zone replaced the position by its centre, the point is returned
-    /// unchanged.
-    ///
-    /// - Parameters:
-    ///   - fix: The point.
-    ///   - delivered: The number of fixes that the receiver delivered together, including this one
-    ///     (`locations_in_payload`).
-    public func added(to fix: Location, delivered: Int = 1) -> Location {
+    /// Returns the point with the five capture settings added to its `extra`, a JSON object. The sixth value,
+    /// `locations_in_payload`, is the number of points in the message that sends the point. It is 1 until the point is
+    /// sent in a message with other points. If a privacy zone replaced the position by its centre, the point is
+    /// returned unchanged.
+    public func added(to fix: Location) -> Location {
         guard fix.source != .zone else { return fix }
         var location = fix
         location.addExtra([
@@ -41,8 +37,68 @@ public struct TrackingStats: Hashable, Sendable {
             .number("desired_accuracy", self.desiredAccuracy.overlandValue),
             .number("deferred", self.deferral?.value ?? 0),
             .text("significant_change", self.significantChange.overlandName),
-            .number("locations_in_payload", Double(delivered)),
+            .number("locations_in_payload", 1),
         ])
+        return location
+    }
+
+    /// Returns the place of the number of points of the message in the JSON text of a point's `extra`, if that number
+    /// is to be replaced by `count`. Returns `nil` if the text has no such number, if the number is not 1, or if the
+    /// text would exceed its maximum size.
+    fileprivate static func placeOfCount(in extra: ArraySlice<UInt8>, for count: Int) -> Range<Int>? {
+        guard let number = (try? JSONSource(object: extra))?.members["locations_in_payload"],
+            number.elementsEqual("1".utf8),
+            extra.count - number.count + String(count).utf8.count <= Location.maximumExtraBytes
+        else { return nil }
+        return number.indices
+    }
+}
+
+extension HistoryBatch {
+    /// The batch with the number of its points in the statistics of each point (`locations_in_payload`). A point
+    /// without statistics, or whose source wrote another number, is unchanged. A batch that is sent again has the same
+    /// points, and therefore the same number.
+    package var countingPoints: HistoryBatch {
+        let count = self.records.indices.count(where: { self.records.kind(at: $0) == .point })
+        guard count > 1 else { return self }
+        var batch = self
+        batch.records = SpoolRecords(self.records.lazy.map { $0.stating(pointsOfMessage: count) })
+        return batch
+    }
+}
+
+extension LocationUpdate {
+    /// The update with the number of its points in the statistics of each point (`locations_in_payload`). The skipped
+    /// points count too. A point without statistics, or whose source wrote another number, is unchanged.
+    package var countingPoints: LocationUpdate {
+        guard !self.skipped.isEmpty else { return self }
+        let count = self.skipped.count + 1
+        var update = self
+        update.location = self.location.stating(pointsOfMessage: count)
+        update.skipped = self.skipped.map { $0.stating(pointsOfMessage: count) }
+        return update
+    }
+}
+
+extension SpoolRecord {
+    fileprivate func stating(pointsOfMessage count: Int) -> SpoolRecord {
+        guard self.kind == .point,
+            let extra = (try? JSONSource(object: self.payload[...]))?["properties"]?.members["extra"],
+            let place = TrackingStats.placeOfCount(in: extra, for: count)
+        else { return self }
+        var record = self
+        record.payload.replaceSubrange(place, with: String(count).utf8)
+        return record
+    }
+}
+
+extension Location {
+    fileprivate func stating(pointsOfMessage count: Int) -> Location {
+        guard let extra = self.extra, let place = TrackingStats.placeOfCount(in: extra[...], for: count) else {
+            return self
+        }
+        var location = self
+        location.extra?.replaceSubrange(place, with: String(count).utf8)
         return location
     }
 }

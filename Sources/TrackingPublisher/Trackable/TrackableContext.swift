@@ -68,6 +68,15 @@ struct TrackableContext: Sendable {
     /// removed.
     func shown(_ trip: Trip) -> Trip { self.configuration.shown(trip) }
 
+    /// Returns a batch with the number of its points in the statistics of each point, if points have statistics.
+    func counted(_ batch: HistoryBatch) -> HistoryBatch { self.addsStatistics ? batch.countingPoints : batch }
+
+    /// Returns an update with the number of its points in the statistics of each point, if points have statistics.
+    func counted(_ update: LocationUpdate) -> LocationUpdate { self.addsStatistics ? update.countingPoints : update }
+
+    /// `true` if the capture adds its settings to the `extra` of each point.
+    private var addsStatistics: Bool { self.captureBox.wrappedValue?.configuration.stats != nil }
+
     /// Returns the full path of a topic, which begins with the configured topic root.
     func path(_ topic: Topic) -> String { self.configuration.topicRoot.path(topic) }
 }

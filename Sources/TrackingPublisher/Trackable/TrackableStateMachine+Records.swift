@@ -109,7 +109,8 @@ extension TrackableStateMachine {
     private mutating func perform(_ action: SpoolStateMachine.Action, _ context: TrackableContext) -> [Output] {
         switch action {
         case .read(let query): return [.log(.read(query))]
-        case .publish(let batch): return [.publish(.history(self.id), HistoryCodec.encode(batch), .history)]
+        case .publish(let batch):
+            return [.publish(.history(self.id), HistoryCodec.encode(context.counted(batch)), .history)]
         case .remove(let stream, let seqs):
             if stream == self.backlog.stream { self.live.lane.forget(seqs) }
             return [.safe(stream, seqs), .log(.remove(stream, seqs))] + self.withRemote { $0.areSafe(seqs, of: stream) }

@@ -266,7 +266,7 @@ struct TrackableStateMachine: Sendable {
     private mutating func publish(_ update: LocationUpdate, _ context: TrackableContext) -> [Output] {
         do throws(TrackingError) {
             var leftOut = 0
-            let payload = try LocationCodec.encode(update, leftOut: &leftOut)
+            let payload = try LocationCodec.encode(context.counted(update), leftOut: &leftOut)
             self.live.lane.leftOut(leftOut)
             let seqs = self.live.lane.seqsInFlight
             if self.feed.countsLive(context.configuration.recording) { self.backlog.spool.sentLive(seqs) }

@@ -29,10 +29,10 @@ import Testing
             $0.stats = TrackingStats(
                 pauses: false, activity: .other, desiredAccuracy: .best, deferral: nil, significantChange: .off)
         }
-        let outcome = machine.moved(self.fix(north: 0, at: 0, speed: 20), at: .at(0), delivered: 2, wireless: "net")
+        let outcome = machine.moved(self.fix(north: 0, at: 0, speed: 20), at: .at(0), wireless: "net")
         #expect(outcome.verdict == .filtered(.first))
         #expect(outcome.point?.motion == [.driving] && outcome.point?.mode == .active)
-        #expect(outcome.point?.extraText?.hasSuffix(#""locations_in_payload":2,"wifi":"net"}"#) == true)
+        #expect(outcome.point?.extraText?.hasSuffix(#""locations_in_payload":1,"wifi":"net"}"#) == true)
         #expect(outcome.shown?.extra == nil)
         let near = machine.moved(self.fix(north: 5, at: 1), at: .at(1))
         #expect(near.verdict == .filtered(.tooClose) && near.point == nil && near.shown != nil)

@@ -41,9 +41,9 @@ import Testing
         let stats = TrackingStats(
             pauses: true, activity: .otherNavigation, desiredAccuracy: .best, deferral: 500, significantChange: .only)
         #expect(
-            stats.added(to: .fix(at: 0), delivered: 3).extraText
+            stats.added(to: .fix(at: 0)).extraText
                 == #"{"pauses":true,"activity":"other_navigation","desired_accuracy":-1,"deferred":500,"#
-                + #""significant_change":"exclusive","locations_in_payload":3}"#)
+                + #""significant_change":"exclusive","locations_in_payload":1}"#)
         let plain = TrackingStats(
             pauses: false, activity: .automotive, desiredAccuracy: .hundredMetres, deferral: nil,
             significantChange: .also(100))
@@ -51,6 +51,52 @@ import Testing
             plain.added(to: .fix(at: 0)).extraText
                 == #"{"pauses":false,"activity":"automotive_navigation","desired_accuracy":100,"deferred":0,"#
                 + #""significant_change":"enabled","locations_in_payload":1}"#)
+    }
+
+    private static let stats = TrackingStats(
+        pauses: false, activity: .other, desiredAccuracy: .best, deferral: nil, significantChange: .off)
+
+    private func count(_ point: Location) throws -> Double? {
+        try JSONValue(json: try #require(point.extra))["locations_in_payload"]?.number
+    }
+
+    /// Overland's documentation: "the number of locations that were sent in the batch along with this location".
+    @Test func aPointHasTheNumberOfPointsInItsBatch() throws {
+        func record(_ seq: UInt64, _ point: Location) -> SpoolRecord {
+            SpoolRecord(seq: seq, time: point.time, kind: .point, payload: LocationCodec.encodeFeature(point))
+        }
+        var own = Location.fix(at: 9)
+        own.extra = Array(#"{"locations_in_payload": 7}"#.utf8)
+        let points = (1...12).map { Self.stats.added(to: .fix(at: Double($0))) } + [own, .fix(at: 14)]
+        let event = SpoolRecord(seq: 99, time: UnixTime(1), kind: .event, payload: Array("{}".utf8))
+        let records = points.enumerated().map { record(UInt64($0 + 1), $1) } + [event]
+        let batch = HistoryBatch(id: "b", stream: StreamID("s")!, oldest: 1, records: SpoolRecords(records))
+        let sent = batch.countingPoints.records
+        for index in 0..<12 {
+            let point = try LocationCodec.decodeFeature(sent[index].payload)
+            #expect(try self.count(point) == 14)
+            var before = points[index]
+            before.extra = point.extra
+            #expect(point == before)
+        }
+        #expect(Array(sent[12...]) == Array(records[12...]), "other records are unchanged")
+        let single = HistoryBatch(id: "b", stream: StreamID("s")!, oldest: 1, records: [records[0], event])
+        #expect(single.countingPoints == single)
+    }
+
+    @Test func aPointHasTheNumberOfPointsInItsUpdate() throws {
+        let points = (1...3).map { Self.stats.added(to: .fix(at: Double($0))) }
+        let update = LocationUpdate(location: points[2], skipped: Array(points[..<2])).countingPoints
+        #expect(try (update.skipped + [update.location]).map(self.count) == [3, 3, 3])
+        #expect(LocationUpdate(location: points[0]).countingPoints == LocationUpdate(location: points[0]))
+    }
+
+    @Test func aCountThatDoesNotFitIntoTheExtraIsOmitted() throws {
+        var full = Location.fix(at: 0)
+        full.extra = Array((#"{"locations_in_payload":1,"a":""# + String(repeating: "x", count: 4063) + #""}"#).utf8)
+        #expect(full.extra?.count == Location.maximumExtraBytes)
+        let update = LocationUpdate(location: full, skipped: Array(repeating: .fix(at: 1), count: 9))
+        #expect(update.countingPoints == update)
     }
 
     @Test func theNetworksNameIsWrittenAsAString() {
