@@ -5,9 +5,9 @@ extension AgentStatus {
     public var members: [String: JSONValue] {
         var members: [String: JSONValue] = [
             "time": .number(self.time.seconds), "on": .flag(self.isOn), "connection": .object(self.connection.members),
-            "mode": .text(self.mode.rawValue), "trackables": .list(self.trackables.map { .object($0.members) }),
-            "queue": .object(self.queue.members), "dropped": .number(Double(self.dropped)),
-            "quarantined": .number(Double(self.quarantined)),
+            "recorders": .list(self.recorders.map { .text($0.rawValue) }), "mode": .text(self.mode.rawValue),
+            "trackables": .list(self.trackables.map { .object($0.members) }), "queue": .object(self.queue.members),
+            "dropped": .number(Double(self.dropped)), "quarantined": .number(Double(self.quarantined)),
         ]
         members["sensorResolution"] = self.sensorResolution?.json
         members["lastAttempt"] = self.lastAttempt?.json
@@ -53,6 +53,9 @@ extension AgentStatus {
                 isUp: try connection.flag("up"), broker: try connection.text("broker"),
                 since: connection.optionalTime("since"), reason: connection["reason"]?.text),
             mode: try message.choice("mode"))
+        self.recorders = try (message["recorders"]?.list ?? []).map { (value) throws(TrackingError) in
+            try ClientID(value.text ?? "")
+        }
         self.trackables = try (message["trackables"]?.list ?? []).map { (value) throws(TrackingError) in
             try Trackable(JSONMembers(value.object ?? [:]))
         }

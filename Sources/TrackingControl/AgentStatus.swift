@@ -66,6 +66,9 @@ public struct AgentStatus: Hashable, Sendable {
     public var isOn: Bool
     /// The state of the agent's connection to the broker.
     public var connection: Connection
+    /// The recorders, the clients that store records in a database, that must acknowledge a record before the agent
+    /// removes it. Empty if the broker's acknowledgement is enough.
+    public var recorders: [ClientID] = []
     /// The tracking mode of the device, which sets how often it records without a subscriber's request: `active`,
     /// `balanced`, `passive` or `custom`.
     public var mode: TrackingMode

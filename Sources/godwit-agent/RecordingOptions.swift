@@ -94,7 +94,10 @@ struct RecordingOptions: ParsableArguments {
         return .seconds(seconds)
     }
 
-    private func recorders() throws -> Set<ClientID> { try Set(acknowledgeBy: self.acknowledgeBy) }
+    /// Returns the recorders that must acknowledge a record before it is removed from the log; empty for none.
+    ///
+    /// - Throws: `ValidationError` with the violated rule when a client id is malformed.
+    func recorders() throws -> Set<ClientID> { try Set(acknowledgeBy: self.acknowledgeBy) }
 
     /// Sets the values of the recording options, such as the batch size and the recorders, in the publisher's
     /// configuration. The options for the log's file and its durability are not part of that configuration.

@@ -32,6 +32,8 @@ import TrackingPublisher
         let plan = try self.plan(["--acknowledge-by", "keeper,backup", "--acknowledge-by", "third"])
         let configuration = try plan.configuration(for: plan.run.broker.identity())
         #expect(configuration.recording.recorders.map(\.rawValue).sorted() == ["backup", "keeper", "third"])
+        let status = AgentStatus(plan, nil, nil, now: UnixTime(0))
+        #expect(status.recorders.map(\.rawValue) == ["backup", "keeper", "third"])
         for wrong in ["keeper,", ",", "a b"] {
             #expect(throws: (any Error).self) { try self.plan(["--acknowledge-by", wrong]) }
         }

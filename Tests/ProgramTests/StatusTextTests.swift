@@ -12,6 +12,7 @@ import TrackingCore
             StatusText(Samples.status, units: .metric).lines == [
                 "agent         on",
                 "connection    not connected to mqtt://127.0.0.1:1883, for 19675 d 22 h: refused",
+                "recorders     history, backup",
                 "mode          BALANCED",
                 "receiver      HIGH/1000/2.5",
                 "queued        3 points, 1 trip, 2 events, 4.1 KB; the oldest 1 min 40 s ago",
@@ -47,6 +48,7 @@ import TrackingCore
             time: UnixTime(1), isOn: false, connection: .init(isUp: true, broker: "mqtt://h:1"), mode: .custom)
         let lines = StatusText(status, units: .metric).lines
         #expect(lines.contains("agent         off"))
+        #expect(lines.contains("recorders     none named: the broker acknowledges records"))
         #expect(lines.contains("receiver      not asked"))
         #expect(lines.contains("acknowledged  never"))
         #expect(lines.contains("last fix      none"))
@@ -104,9 +106,9 @@ import TrackingCore
         view.received(status)
         let lines = view.lines(width: 80, height: 24)
         #expect(lines.count == 23)
-        #expect(lines[18].hasPrefix("van-16 ") && lines[19] == "… and 13 more" && lines[22].hasSuffix("q quit"))
-        #expect(view.lines(width: 80, height: 36).count == 35)
-        #expect(!view.lines(width: 80, height: 36).contains { $0.hasPrefix("…") })
+        #expect(lines[18].hasPrefix("van-15 ") && lines[19] == "… and 14 more" && lines[22].hasSuffix("q quit"))
+        #expect(view.lines(width: 80, height: 37).count == 36)
+        #expect(!view.lines(width: 80, height: 37).contains { $0.hasPrefix("…") })
         #expect(view.lines(width: 80, height: 1).count == 4)
     }
 

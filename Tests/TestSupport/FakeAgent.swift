@@ -137,6 +137,7 @@ package enum Samples {
             time: UnixTime(1_700_000_100), isOn: true,
             connection: .init(isUp: false, broker: "mqtt://127.0.0.1:1883", since: UnixTime(5), reason: "refused"),
             mode: .balanced)
+        status.recorders = [try! ClientID("history"), try! ClientID("backup")]  // valid names
         let resolution = try! Resolution(  // in range
             accuracy: .high, desiredInterval: .seconds(1), minimumDisplacement: 2.5)
         status.sensorResolution = resolution

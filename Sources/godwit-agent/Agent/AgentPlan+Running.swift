@@ -60,6 +60,7 @@ extension AgentStatus {
                 isUp: link?.isUp ?? false, broker: addresses.map(\.description).joined(separator: " "),
                 since: link?.since, reason: link?.reason),
             mode: plan.run.capture.modeInForce ?? .custom)
+        self.recorders = ((try? plan.run.recording.recorders()) ?? []).sorted()
         self.sensorResolution = plan.settings.isOn ? snapshot?.sensorResolution : nil
         self.lastFix = snapshot?.lastFix
         self.battery = snapshot?.battery.map { $0 / 100 }

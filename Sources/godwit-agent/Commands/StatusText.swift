@@ -18,7 +18,8 @@ struct StatusText {
         let status = self.status
         let common: [(String, String)] = [
             ("agent", status.isOn ? "on" : "off"), ("connection", self.connection),
-            ("mode", status.mode.rawValue), ("receiver", status.sensorResolution?.argumentText ?? "not asked"),
+            ("recorders", self.recorders), ("mode", status.mode.rawValue),
+            ("receiver", status.sensorResolution?.argumentText ?? "not asked"),
             ("queued", self.describe(status.queue)), ("dropped", "\(status.dropped)"),
             ("quarantined", "\(status.quarantined)"), ("last attempt", self.ago(status.lastAttempt)),
             ("acknowledged", self.ago(status.lastAcknowledged)), ("last fix", self.fix),
@@ -35,6 +36,11 @@ struct StatusText {
         let since = connection.since.map { ", for \(Self.span(self.age($0)))" } ?? ""
         let reason = connection.reason.map { ": \($0)" } ?? ""
         return (connection.isUp ? "connected to " : "not connected to ") + connection.broker + since + reason
+    }
+
+    private var recorders: String {
+        let names = self.status.recorders.map(\.rawValue)
+        return names.isEmpty ? "none named: the broker acknowledges records" : names.joined(separator: ", ")
     }
 
     private var fix: String {
