@@ -93,6 +93,20 @@ import TrackingStore
         }
     }
 
+    @Test func locationDataOfNextBillionIsWrittenAndRead() async throws {
+        let shelf = try Shelf()
+        try await shelf.store(Self.points(1...50))
+        let file = shelf.path("history.nb")
+        let export = try await shelf.run(["history", "van", "--format", "nextbillion", "--output", file])
+        #expect(export.code == 0, "\(export.errors)")
+        let list = try JSONValue(json: Array(try Data(contentsOf: URL(filePath: file)))).list
+        #expect(list?.count == 50 && list?.first?["location"]?["lat"] != nil && list?.first?["timeStamp"] != nil)
+        let unknown = try await shelf.run(["import", file, "--trackable", "bus"])
+        #expect(unknown.code == 64 && unknown.errors.contains("nextbillion"), "\(unknown.errors)")
+        let read = try await shelf.run(["import", file, "--trackable", "bus", "--format", "nextbillion"])
+        #expect(read.output == "50 points stored\n", "\(read.errors)")
+    }
+
     @Test func aSimplifiedHistoryReportsTheDistanceOfTheOmittedPoints() async throws {
         let shelf = try Shelf()
         try await shelf.store(Self.points(1...500))

@@ -381,6 +381,7 @@ enum Samples {
         case .csv: (try? written(Points.walk(5, seed: 9), .csv)) ?? ""
         case .owntracks: Self.ownTracks
         case .overland: Self.overland
+        case .nextbillion: Self.nextBillion
         }
     }
 

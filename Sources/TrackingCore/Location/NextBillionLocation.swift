@@ -1,5 +1,5 @@
 /// A point in the format of NextBillion.ai's `LocationData` (`docs/how-to/migrate-from-nextbillion.md`), for programs
-/// written for that format.
+/// written for that format. Its members are those of NextBillion.ai's pages "Data reporting".
 ///
 /// It is a view of a ``Location``. Each member of `LocationData` has a counterpart in ``Location``, so conversion there
 /// and back loses only the values of ``Location`` that `LocationData` cannot represent.
@@ -18,7 +18,7 @@ public struct NextBillionLocation: Hashable, Sendable {
     public var altitude: Double?
     /// The charge of the battery in percent, 0…100: `battery_level` in NextBillion.ai's format.
     public var batteryLevel: Double?
-    /// The tracking mode, `active`, `balanced`, `passive` or `custom`: `tracking_mode` in NextBillion.ai's format.
+    /// The tracking mode, `ACTIVE`, `BALANCED`, `PASSIVE` or `CUSTOM`: `tracking_mode` in NextBillion.ai's format.
     public var trackingMode: TrackingMode?
 
     /// Makes the view of a ``Location`` in the format of NextBillion.ai.
@@ -54,7 +54,8 @@ extension NextBillionLocation {
     /// uses milliseconds. The threshold, 1e11 s, is in the year 5138.
     static let leastMilliseconds = 1e11
 
-    /// The point as the bytes of a JSON object in the format of NextBillion.ai. Unknown values are omitted.
+    /// The point as the bytes of a JSON object in the format of NextBillion.ai. Unknown values are omitted. The time is
+    /// written in whole seconds, rounded down, because `timeStamp` is an integer in that format.
     public var encoded: [UInt8] {
         var writer = JSONWriter(capacity: 256)
         writer.raw("{")
@@ -63,19 +64,19 @@ extension NextBillionLocation {
         writer.member("lat", self.coordinate.latitude, .latitude)
         writer.member("lon", self.coordinate.longitude, .longitude)
         writer.raw("}")
-        writer.member("timeStamp", self.timeStamp.seconds, .time)
+        writer.member("timeStamp", Int64(exactly: self.timeStamp.seconds.rounded(.down)))
         writer.member("accuracy", self.accuracy, .notNegative)
         writer.member("speed", self.speed, .notNegative)
         writer.member("bearing", self.bearing, .bearing)
         writer.member("altitude", self.altitude, .finite)
         writer.member("battery_level", self.batteryLevel, .percent)
-        writer.member("tracking_mode", self.trackingMode?.rawValue.lowercased())
+        writer.member("tracking_mode", self.trackingMode?.rawValue)
         writer.raw("}")
         return writer.bytes
     }
 
     /// Reads a point from JSON in the format of NextBillion.ai. The member for the time may be `timeStamp` or
-    /// `timestamp`, in seconds or milliseconds.
+    /// `timestamp`, in seconds or milliseconds. The case of the tracking mode does not matter.
     ///
     /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member;
     ///   ``TrackingError/Code/payloadTooLarge`` above 128 KB.
@@ -110,7 +111,7 @@ extension NextBillionLocation {
         location.altitude = try number("altitude", .finite)
         location.batteryLevel = try number("battery_level", .percent).map { $0 / 100 }
         location.mode = try message.optional("tracking_mode") { json throws(Refusal) in
-            try json.text("active, balanced, passive or custom") { TrackingMode(rawValue: $0.uppercased()) }
+            try json.text("ACTIVE, BALANCED, PASSIVE or CUSTOM") { TrackingMode(rawValue: $0.uppercased()) }
         }
         self.init(location)
     }

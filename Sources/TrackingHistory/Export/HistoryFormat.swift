@@ -15,4 +15,7 @@ public enum HistoryFormat: String, Hashable, Sendable, CaseIterable {
     case csv
     /// The export format OGC Moving Features JSON 1.0: a `MovingPoint` for each piece of the track.
     case mfjson
+    /// The export format of NextBillion.ai's `LocationData`: a JSON array with one object for each point. The times are
+    /// whole seconds.
+    case nextbillion
 }

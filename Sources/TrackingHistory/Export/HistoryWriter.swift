@@ -28,6 +28,7 @@ public struct HistoryWriter: Sendable {
             case .kml: KMLWriter(trackable)
             case .csv: CSVWriter(trackable, isMatched: isMatched)
             case .mfjson: MovingFeaturesWriter(trackable)
+            case .nextbillion: LocationDataWriter()
             }
     }
 

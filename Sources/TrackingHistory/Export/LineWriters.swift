@@ -35,3 +35,17 @@ struct JSONLinesWriter: PointWriter {
         feature.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 } + [0x0A]
     }
 }
+
+/// Writes a JSON array of NextBillion.ai's `LocationData`, with one object on each line.
+struct LocationDataWriter: PointWriter {
+    private var isFirst = true
+
+    func begin() -> String { "[" }
+
+    mutating func append(_ point: Location) -> [UInt8] {
+        defer { self.isFirst = false }
+        return Array((self.isFirst ? "\n" : ",\n").utf8) + NextBillionLocation(point).encoded
+    }
+
+    func finish() -> String { "\n]\n" }
+}

@@ -1,18 +1,33 @@
 import TrackingCore
 
-/// Reads GeoJSON, Overland's batches and similar JSON: a sequence of objects, which contain points in a list `features`
-/// or `locations`, or are points themselves.
+/// Reads GeoJSON, Overland's batches, NextBillion.ai's `LocationData` and similar JSON: a sequence of objects, which
+/// contain points in a list `features` or `locations`, or are points themselves.
 struct FeatureReader: RecordingDecoder {
+    /// The form of the points in the JSON that is read.
+    enum Form: String {
+        /// The points are GeoJSON Features, in an Overland batch with the properties of that app.
+        case features = "GeoJSON"
+        /// The points are objects in the form of NextBillion.ai's `LocationData`.
+        case locationData = "LocationData"
+    }
+
     private(set) var failure: TrackingError?
-    private var cutter = JSONCutter(lists: ["features", "locations"])
+    private let form: Form
+    private var cutter: JSONCutter
     private var hasRead = false
+
+    init(of form: Form = .features) {
+        self.form = form
+        self.cutter = JSONCutter(lists: form == .features ? ["features", "locations"] : ["locations"])
+    }
 
     mutating func append(_ bytes: ArraySlice<UInt8>) -> [SourceEvent] { self.events(of: self.cutter.append(bytes)) }
 
     mutating func finish() -> [SourceEvent] {
         let events = self.events(of: self.cutter.finish())
         if !self.hasRead, self.failure == nil {
-            self.failure = TrackingError(.inputUnreadable, "the input is not GeoJSON: it contains no JSON object")
+            self.failure = TrackingError(
+                .inputUnreadable, "the input is not \(self.form.rawValue): it contains no JSON object")
         }
         return events
     }
@@ -37,12 +52,22 @@ struct FeatureReader: RecordingDecoder {
     }
 
     private func event(of bytes: [UInt8], isOverland: Bool, _ line: Int) -> SourceEvent? {
-        if let location = PointDraft.ownPoint(bytes[...]) { return .fix(location) }
+        if self.form == .features, let location = PointDraft.ownPoint(bytes[...]) { return .fix(location) }
         do throws(BadPoint) {
-            return try Self.point(bytes, isOverland: isOverland).map { .fix($0) }
+            switch self.form {
+            case .features: return try Self.point(bytes, isOverland: isOverland).map { .fix($0) }
+            case .locationData: return .fix(try Self.locationData(bytes))
+            }
         } catch {
             return .badInput("line \(line): \(error.reason)")
         }
+    }
+
+    private static func locationData(_ bytes: [UInt8]) throws(BadPoint) -> Location {
+        guard let value = try? JSONValue(json: bytes) else {
+            throw BadPoint("the value is not a JSON object, or its nesting is too deep")
+        }
+        return try NextBillionPoint.location(value, source: try? JSONSource(object: bytes[...]))
     }
 
     /// Returns the point of a Feature that other software wrote. Returns `nil` for the Features in a batch of the app

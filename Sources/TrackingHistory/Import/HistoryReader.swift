@@ -21,6 +21,9 @@ public struct HistoryReader: Sendable {
         case owntracks
         /// Input from the phone app Overland: batches, as a sequence of JSON objects `{"locations": […]}`.
         case overland
+        /// Input in NextBillion.ai's `LocationData`: an array of objects, a sequence of them, or batches
+        /// `{"locations": […]}`.
+        case nextbillion
 
         /// Returns the format for a file name by its suffix: `gpx`; `json`, `geojson`, `jsonl`, `ndjson`, `geojsonl`
         /// and `geojsons` (GeoJSON, which includes Overland's batches); `csv`; `rec`. `nil` for any other suffix.
@@ -48,6 +51,7 @@ public struct HistoryReader: Sendable {
             case .geojson, .overland: FeatureReader()
             case .csv: CSVReader()
             case .owntracks: OwnTracksReader()
+            case .nextbillion: FeatureReader(of: .locationData)
             }
     }
 

@@ -200,12 +200,14 @@ import Testing
     @Test func everyMemberIsWritten() {
         #expect(
             String(decoding: NextBillionLocation(self.full).encoded, as: UTF8.self)
-                == #"{"location":{"lat":52.629151,"lon":-8.661746},"timeStamp":1700000000.25,"accuracy":4.1,"#
-                + #""speed":8.2,"bearing":187.5,"altitude":19.5,"battery_level":55,"tracking_mode":"balanced"}"#)
+                == #"{"location":{"lat":52.629151,"lon":-8.661746},"timeStamp":1700000000,"accuracy":4.1,"#
+                + #""speed":8.2,"bearing":187.5,"altitude":19.5,"battery_level":55,"tracking_mode":"BALANCED"}"#)
     }
 
     @Test func everyMemberComesBack() throws {
-        #expect(try NextBillionLocation(decoding: NextBillionLocation(self.full).encoded).location == self.full)
+        var whole = self.full
+        whole.time = UnixTime(whole.time.seconds.rounded(.down))
+        #expect(try NextBillionLocation(decoding: NextBillionLocation(self.full).encoded).location == whole)
         let bare = Location.fix(at: 3)
         #expect(try NextBillionLocation(decoding: NextBillionLocation(bare).encoded).location == bare)
         for percent in 0...100 {
@@ -214,6 +216,11 @@ import Testing
             #expect(NextBillionLocation(fix).batteryLevel == Double(percent))
             #expect(NextBillionLocation(fix).location == fix)
         }
+    }
+
+    @Test(arguments: ["ACTIVE", "active"]) func theCaseOfTheModeDoesNotMatter(mode: String) throws {
+        let text = #"{"location":{"lat":1,"lon":2},"timeStamp":1,"tracking_mode":"\#(mode)"}"#
+        #expect(try NextBillionLocation(decoding: Array(text.utf8)).trackingMode == .active)
     }
 
     @Test(arguments: [#""timeStamp":1700000000"#, #""timestamp":1700000000000"#, #""timeStamp":1.7e12"#])
