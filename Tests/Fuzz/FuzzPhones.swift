@@ -20,6 +20,11 @@ func fuzzOwnTracksApp(_ bytes: [UInt8]) {
     }
 }
 
+/// Decodes NextBillion.ai's `LocationData`.
+func fuzzNextBillion(_ bytes: [UInt8]) {
+    checkBatch { () throws(TrackingError) in try NextBillionDecoder.decode(bytes) }
+}
+
 /// Decodes GeoJSON from custom programs.
 func fuzzPoints(_ bytes: [UInt8]) {
     checkBatch { () throws(TrackingError) in try PointsDecoder.decode(bytes) }

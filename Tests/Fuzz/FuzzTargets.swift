@@ -24,6 +24,7 @@ private let target: @Sendable ([UInt8]) -> Void = {
     case "owntracks": fuzzOwnTracks
     case "overland": fuzzOverland
     case "owntracks-app": fuzzOwnTracksApp
+    case "nextbillion": fuzzNextBillion
     case "points": fuzzPoints
     case let other: preconditionFailure("FUZZ_TARGET names no target: \(other ?? "it is not set")")
     }

@@ -115,6 +115,26 @@ import Testing
         _ = try await gateway.result(within: .seconds(60))
     }
 
+    @Test func locationDataOfNextBillionIsPublished() async throws {
+        let scene = try await Scene()
+        let token = try await scene.token("jane", ["--publish", "bike"])
+        let (gateway, address) = try await scene.serve()
+        let headers = ["Authorization": "Bearer \(token)", "Content-Type": "application/json"]
+        let url = address.appending(path: "nextbillion")
+        let body = try Self.fixture("nextbillion-location-data.json")
+        for _ in 0..<2 {
+            let answer = try await Self.send(body, to: url, headers)
+            #expect(answer.status == 200 && answer.body.contains(#""result":"ok""#), "\(answer.body)")
+            #expect(answer.body.contains(#""saved":2"#) && answer.body.contains(#""refused":1"#), "\(answer.body)")
+        }
+        try await scene.tap.wait { $0.updates(of: "bike").last?.seq == 2 }
+        let update = try #require(scene.tap.messages(on: "bike").last?.json["location"])
+        #expect(WireTap.properties(update)["mode"] as? String == "BALANCED")
+        #expect(try await Self.send(body, to: url, ["Authorization": "Bearer no"]).status == 401)
+        gateway.terminate()
+        #expect(try await gateway.result(within: .seconds(60)).code == 0)
+    }
+
     /// A phone shows the trackables that its token may read, and executes an operator's commands, with either app.
     @Test func phonesGetFriendsAndCommandsWithTheirAnswers() async throws {
         let scene = try await Scene()

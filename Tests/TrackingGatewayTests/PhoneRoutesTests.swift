@@ -315,9 +315,22 @@ import TrackingCore
         }
     }
 
+    @Test func locationDataOfNextBillionIsTaken() async throws {
+        let body = try clientFixture("nextbillion-location-data.json")
+        try await self.withRoutes { scene in
+            let response = try await scene.post("/nextbillion", body)
+            #expect(try self.json(response)["saved"]?.number == 2 && self.json(response)["refused"]?.number == 1)
+            #expect(scene.taken.ids == [Self.van])
+            try await scene.expect(.badRequest, "/nextbillion", Array("{}".utf8))
+            #expect(try await scene.quarantine.entries(limit: 9).count == 2)
+            scene.taken.failure.withLock { $0 = TrackingError(.brokerUnreachable, "the broker is away") }
+            try await scene.expect(.serviceUnavailable, "/nextbillion", body)
+        }
+    }
+
     @Test func missingTokensAndTokensWithoutAPublishRightAreRejected() async throws {
         let body = try clientFixture("points.geojsons")
-        for path in ["/overland", "/owntracks", "/points"] {
+        for path in ["/overland", "/owntracks", "/nextbillion", "/points"] {
             try await self.withRoutes(nil) { scene in
                 try await scene.expect(.unauthorized, path, body)
             }

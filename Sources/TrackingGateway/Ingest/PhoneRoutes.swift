@@ -6,8 +6,8 @@ package import TrackingCore
 import TrackingRules
 import TrackingRuntime
 
-/// The HTTP routes that accept the records of phones: Overland's requests, OwnTracks' messages, and GeoJSON
-/// (`docs/reference/phones.md`).
+/// The HTTP routes that accept the records of phones: Overland's requests, OwnTracks' messages, NextBillion.ai's
+/// `LocationData`, and GeoJSON (`docs/reference/phones.md`).
 package struct PhoneRoutes: Sendable {
     /// A function that makes the records of a trackable durable. It returns once the broker has acknowledged them and
     /// the configured recorders have stored them.
@@ -74,6 +74,11 @@ package struct PhoneRoutes: Sendable {
                 // Overland uses this route too, in its OwnTracks mode.
                 try OwnTracksDecoder.decode(
                     request.body, receivedAt: time, secret: secret, countsFrom2001: request.client == .overland)
+            }
+        }
+        router.post("nextbillion") { request, context in
+            try await self.answer(request, context) { request, _, _ throws(TrackingError) in
+                try NextBillionDecoder.decode(request.body)
             }
         }
         router.post("points") { request, context in
