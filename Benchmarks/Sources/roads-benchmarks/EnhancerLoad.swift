@@ -59,7 +59,7 @@ struct EnhancerLoad {
             let fixes = drive.fixes(every: 1, noise: 5, using: &generator)
             guard fixes.count > Self.warmUp + Self.seconds else { continue }
             drives.append(try fixes.map { try LocationCodec.encode(LocationUpdate(location: $0)) })
-            bodies += try await OnlineMatch(fixes, with: valhalla).requests.map { ValhallaTrace.body($0).json }
+            bodies += try await OnlineMatch(fixes, with: valhalla).requests.map { ValhallaTrace.body($0) }
         }
         await valhalla.close()
         return (drives, bodies)

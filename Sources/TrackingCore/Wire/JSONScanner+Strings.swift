@@ -2,7 +2,7 @@ private import SystemLibrary
 
 /// The bytes of a JSON string between its quotation marks. Escapes such as `\n` were checked, but are not replaced yet.
 /// The bytes belong to the scanner's input and are valid as long as that input.
-struct StringToken {
+package struct StringToken {
     let bytes: UnsafeBufferPointer<UInt8>
     let hasEscapes: Bool
 
@@ -31,7 +31,7 @@ struct StringToken {
     /// Returns `true` when the JSON string, with its escapes resolved, equals the literal `name`. With this operator, a
     /// `switch` can match member names.
     @inline(__always)
-    static func ~= (name: StaticString, token: StringToken) -> Bool {
+    package static func ~= (name: StaticString, token: StringToken) -> Bool {
         token.hasEscapes ? token.text == name.description : token.equals(name.utf8Start, name.utf8CodeUnitCount)
     }
 }

@@ -1,6 +1,6 @@
 extension JSONScanner {
     /// Skips the next JSON value, of any kind, and checks its grammar.
-    mutating func skipValue() throws(Refusal) {
+    package mutating func skipValue() throws(Refusal) {
         switch self.peek() {
         case UInt8(ascii: "\""): _ = try self.stringToken()
         case UInt8(ascii: "{"):
@@ -20,7 +20,7 @@ extension JSONScanner {
     /// Skips the next value if it is `null`, and returns `true`. Returns `false` for any other value, which is not
     /// skipped. In messages, `null` means that a member is absent.
     @inline(__always)
-    mutating func skipNull() throws(Refusal) -> Bool {
+    package mutating func skipNull() throws(Refusal) -> Bool {
         guard self.peek() == UInt8(ascii: "n") else { return false }
         try self.skip("null")
         return true
@@ -42,13 +42,13 @@ extension JSONScanner {
     }
 
     /// Reads a JSON string without resolving its escapes, such as `\n`. Fails for a value of another kind.
-    mutating func token() throws(Refusal) -> StringToken {
+    package mutating func token() throws(Refusal) -> StringToken {
         guard self.peek() == UInt8(ascii: "\"") else { throw self.mismatch("a string") }
         return try self.stringToken()
     }
 
     /// Reads a JSON string and returns its text, with its escapes resolved. Fails for a value of another kind.
-    mutating func text() throws(Refusal) -> String { try self.token().text }
+    package mutating func text() throws(Refusal) -> String { try self.token().text }
 
     /// Reads a JSON string and returns its text; returns `nil` for `null`. Fails for a value of another kind.
     mutating func optionalText() throws(Refusal) -> String? { try self.skipNull() ? nil : self.text() }
@@ -80,10 +80,15 @@ extension JSONScanner {
         return Choice.allCases.first { token.equals($0.rawValue) }
     }
 
-    /// Reads a JSON number. Fails for a number outside the range of `rule`, and for a value of another kind.
-    mutating func number(_ rule: NumberRule) throws(Refusal) -> Double {
+    /// Returns `true` if the next value is a number.
+    package mutating func isAtNumber() -> Bool {
         let first = self.peek()
-        guard first.isDigit || first == UInt8(ascii: "-") else { throw self.mismatch("\(rule.words)") }
+        return first.isDigit || first == UInt8(ascii: "-")
+    }
+
+    /// Reads a JSON number. Fails for a number outside the range of `rule`, and for a value of another kind.
+    package mutating func number(_ rule: NumberRule) throws(Refusal) -> Double {
+        guard self.isAtNumber() else { throw self.mismatch("\(rule.words)") }
         let value = try self.decimal()
         guard rule.allows(value) else { throw self.mismatch("\(rule.words)", found: "a number out of range") }
         return value
@@ -98,7 +103,7 @@ extension JSONScanner {
 
     /// Reads a JSON number that is an integer; `7.0` and `7e0` count as integers. Fails for a number that is outside
     /// `range` or has a fraction, and for a value of another kind.
-    mutating func integer(_ range: ClosedRange<Int>) throws(Refusal) -> Int {
+    package mutating func integer(_ range: ClosedRange<Int>) throws(Refusal) -> Int {
         guard let integer = Int(exactly: try self.number(.finite)), range.contains(integer) else {
             let words = "a whole number from \(range.lowerBound) to \(range.upperBound)"
             throw self.mismatch(words, found: "another number")

@@ -1,6 +1,6 @@
 /// The error that ``JSONScanner`` throws. It contains no data, so that throwing functions stay fast.
 /// ``JSONScanner/failure`` contains the reason.
-struct Refusal: Error {}
+package struct Refusal: Error {}
 
 /// A reader of JSON text (RFC 8259). It goes forward value by value and builds no tree.
 ///
@@ -8,7 +8,7 @@ struct Refusal: Error {}
 /// nesting. When an object has several members of one name, the caller receives each of them.
 ///
 /// The scanner reads through pointers for speed: array slices were several times slower.
-struct JSONScanner {
+package struct JSONScanner {
     private let start: UnsafePointer<UInt8>
     private let end: UnsafePointer<UInt8>
     /// The address of the next byte that the scanner reads; equal to `end` at the end of the JSON text.
@@ -18,7 +18,7 @@ struct JSONScanner {
     /// `true` directly after the scanner has read an opening brace or bracket, before the first member or element.
     private var isAtStart = false
     /// The name of the current member: the one that ``nextMember()`` found last.
-    var key = StringToken.empty
+    package internal(set) var key = StringToken.empty
     /// The path of the object that is being read, from the message on. Error messages name a member of the object by
     /// `root`, `prefix` and ``key`` together.
     var root = WireRoot.message
@@ -42,7 +42,7 @@ struct JSONScanner {
     /// Before it calls the closure, this function checks the size and the UTF-8, and skips a byte order mark. The
     /// function fails for a first byte up to 0x08, which means a binary format of a later protocol version. After the
     /// closure, the function fails if further bytes follow the value.
-    static func read<Value>(
+    package static func read<Value>(
         _ payload: UnsafeBufferPointer<UInt8>, maximumBytes: Int = WireLimits.maximumPayloadBytes,
         _ read: (inout JSONScanner) throws(Refusal) -> Value
     ) throws(TrackingError) -> Value {
@@ -140,21 +140,21 @@ struct JSONScanner {
     // MARK: Objects and arrays
 
     /// Reads the opening brace of an object; fails for any other value. Then ``nextMember()`` reads each member's name.
-    mutating func beginObject() throws(Refusal) {
+    package mutating func beginObject() throws(Refusal) {
         guard self.peek() == UInt8(ascii: "{") else { throw self.mismatch("an object") }
         try self.open()
     }
 
     /// Reads the opening bracket of an array; fails for any other value. Then ``nextElement()`` advances to each
     /// element.
-    mutating func beginArray() throws(Refusal) {
+    package mutating func beginArray() throws(Refusal) {
         guard self.peek() == UInt8(ascii: "[") else { throw self.mismatch("an array") }
         try self.open()
     }
 
     /// Reads the name of the next member into ``key`` and stops before its value. Returns `false` at the end of the
     /// object.
-    mutating func nextMember() throws(Refusal) -> Bool {
+    package mutating func nextMember() throws(Refusal) -> Bool {
         guard try self.next(orClose: UInt8(ascii: "}"), "',' or '}'") else { return false }
         guard self.peek() == UInt8(ascii: "\"") else { throw self.syntaxError("the name of a member") }
         self.key = try self.stringToken()
@@ -165,7 +165,7 @@ struct JSONScanner {
 
     /// Advances to the next element of the array that is being read, and stops before the element. Returns `false`
     /// after the closing bracket of the array.
-    mutating func nextElement() throws(Refusal) -> Bool {
+    package mutating func nextElement() throws(Refusal) -> Bool {
         try self.next(orClose: UInt8(ascii: "]"), "',' or ']'")
     }
 

@@ -2,13 +2,13 @@
 ///
 /// The writer manages its own memory for speed: an array would check for shared storage at every append. Each write
 /// first calls `reserve(_:)`.
-struct JSONWriter: ~Copyable {
+package struct JSONWriter: ~Copyable {
     private var start: UnsafeMutablePointer<UInt8>
     private var capacity: Int
     /// The number of bytes that the writer has written so far.
     private(set) var count = 0
 
-    init(capacity: Int) {
+    package init(capacity: Int) {
         self.start = .allocate(capacity: capacity)
         self.capacity = capacity
     }
@@ -16,7 +16,7 @@ struct JSONWriter: ~Copyable {
     deinit { self.start.deallocate() }
 
     /// A copy of the JSON bytes that the writer has written so far.
-    var bytes: [UInt8] { Array(UnsafeBufferPointer(start: self.start, count: self.count)) }
+    package var bytes: [UInt8] { Array(UnsafeBufferPointer(start: self.start, count: self.count)) }
 
     /// Makes room for `more` bytes after the written ones, and returns the address of this room.
     @inline(__always)
@@ -42,7 +42,7 @@ struct JSONWriter: ~Copyable {
 
     /// Appends text that is already JSON to the output, unchanged.
     @inline(__always)
-    mutating func raw(_ json: StaticString) {
+    package mutating func raw(_ json: StaticString) {
         self.reserve(json.utf8CodeUnitCount).update(from: json.utf8Start, count: json.utf8CodeUnitCount)
         self.count += json.utf8CodeUnitCount
     }
@@ -65,7 +65,7 @@ struct JSONWriter: ~Copyable {
 
     /// Writes a comma, except directly after an opening brace or bracket and at the start of the output.
     @inline(__always)
-    mutating func separate() {
+    package mutating func separate() {
         guard self.count > 0 else { return }
         let last = self.start[self.count - 1]
         if last != UInt8(ascii: "{"), last != UInt8(ascii: "[") { self.raw(UInt8(ascii: ",")) }
@@ -73,7 +73,7 @@ struct JSONWriter: ~Copyable {
 
     /// Writes the name of the next member of an object, with the comma before and the colon after the name. The caller
     /// then writes the member's value.
-    mutating func name(_ name: StaticString) {
+    package mutating func name(_ name: StaticString) {
         self.separate()
         self.raw(UInt8(ascii: "\""))
         self.raw(name)
@@ -84,7 +84,7 @@ struct JSONWriter: ~Copyable {
     // MARK: Strings
 
     /// Writes a JSON string, with quotation marks and the necessary escapes.
-    mutating func text(_ text: String) {
+    package mutating func text(_ text: String) {
         var text = text
         text.withUTF8 { self.quoted($0) }
     }
@@ -121,7 +121,7 @@ struct JSONWriter: ~Copyable {
     ///
     /// Most numbers in fixes have at most 7 decimal places. These are written with fast integer arithmetic; all others
     /// are written by the standard library.
-    mutating func number(_ value: Double) {
+    package mutating func number(_ value: Double) {
         guard
             self.decimal(value, scale: 1e2, decimals: 2) || self.decimal(value, scale: 1e7, decimals: 7)
                 || self.decimal(value, scale: 1e4, decimals: 4)

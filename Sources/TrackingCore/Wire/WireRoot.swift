@@ -25,19 +25,19 @@ enum WireRoot {
 }
 
 /// The permitted range of a number in messages, as bounds and as a phrase for error messages.
-struct NumberRule {
+package struct NumberRule {
     let lowest: Double
     let highest: Double
     let words: StaticString
 
-    static let finite = NumberRule(
+    package static let finite = NumberRule(
         lowest: -.greatestFiniteMagnitude, highest: .greatestFiniteMagnitude, words: "a number")
     static let notNegative = NumberRule(lowest: 0, highest: .greatestFiniteMagnitude, words: "a number of 0 or more")
     static let fraction = NumberRule(lowest: 0, highest: 1, words: "a number from 0 to 1")
     static let radius = NumberRule(lowest: 1, highest: 100_000, words: "a number of metres from 1 to 100000")
     static let percent = NumberRule(lowest: 0, highest: 100, words: "a number from 0 to 100")
-    static let latitude = NumberRule(lowest: -90, highest: 90, words: "a latitude from -90 to 90")
-    static let longitude = NumberRule(lowest: -180, highest: 180, words: "a longitude from -180 to 180")
+    package static let latitude = NumberRule(lowest: -90, highest: 90, words: "a latitude from -90 to 90")
+    package static let longitude = NumberRule(lowest: -180, highest: 180, words: "a longitude from -180 to 180")
     static let bearing = NumberRule(lowest: 0, highest: 360, words: "a number from 0 to below 360")
     static let time = NumberRule(lowest: -1e11, highest: 1e11, words: "Unix time in seconds")
     static let lease = NumberRule(lowest: 1, highest: 86_400, words: "a number of seconds from 1 to 86400")

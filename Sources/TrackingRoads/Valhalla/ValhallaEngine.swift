@@ -61,8 +61,10 @@ public final class ValhallaEngine: RoadEngine {
 
     /// Finds the fastest route from a position along all stops, by the request `/route`.
     public func route(_ request: RouteRequest) async throws(TrackingError) -> Route {
-        let answer = try await self.post("/route", ValhallaRoute.body(request))
-        guard let route = ValhallaRoute.route(answer, of: request) else { throw self.unusable }
+        let bytes = try await self.post("/route", ValhallaRoute.body(request).json)
+        guard let answer = try? JSONValue(json: bytes, maximumBytes: Self.maximumAnswerBytes),
+            let route = ValhallaRoute.route(answer, of: request)
+        else { throw self.unusable }
         return route
     }
 
@@ -74,15 +76,13 @@ public final class ValhallaEngine: RoadEngine {
     }
 
     /// Sends a request and returns the JSON of its answer.
-    private func post(_ path: String, _ body: JSONValue) async throws(TrackingError) -> JSONValue {
-        let (status, bytes) = try await self.exchange(path, body.json)
-        let answer = try? JSONValue(json: bytes, maximumBytes: Self.maximumAnswerBytes)
+    private func post(_ path: String, _ body: [UInt8]) async throws(TrackingError) -> [UInt8] {
+        let (status, bytes) = try await self.exchange(path, body)
         switch status {
-        case 200:
-            guard let answer else { throw self.unusable }
-            return answer
+        case 200: return bytes
         case 400:
             // Valhalla answers 400 to a request for which it finds no road, no path, or a too long path.
+            let answer = try? JSONValue(json: bytes, maximumBytes: Self.maximumAnswerBytes)
             let reason = answer?["error"]?.text ?? "no reason"
             throw TrackingError(
                 .noRoad, "the routing engine at \(self.url) found no road or no route: \(reason.prefix(200))")

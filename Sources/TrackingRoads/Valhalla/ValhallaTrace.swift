@@ -11,38 +11,38 @@ package enum ValhallaTrace {
     /// The accuracies that Valhalla is given, in metres.
     private static let accuracies = 5.0...50.0
 
-    private static let attributes = [
-        "edge.id", "edge.way_id", "edge.names", "edge.speed_limit", "edge.road_class", "edge.begin_shape_index",
-        "edge.end_shape_index", "matched.point", "matched.type", "matched.edge_index",
-        "matched.distance_from_trace_point", "shape",
-    ]
-
     /// Returns the JSON body of a request.
-    package static func body(_ request: MatchRequest) -> JSONValue {
+    package static func body(_ request: MatchRequest) -> [UInt8] {
         // Valhalla rejects a trace of one point, so a single point is sent twice.
         var points = request.points
         if points.count == 1 { points.append(points[0]) }
-        let times = Self.times(of: points)
+        var json = JSONWriter(capacity: 1_024 + 80 * points.count)
+        json.raw("{\"shape\":[")
+        for (point, time) in zip(points, Self.times(of: points)) {
+            json.separate()
+            json.raw("{\"lat\":")
+            json.number(point.coordinate.latitude)
+            json.name("lon")
+            json.number(point.coordinate.longitude)
+            json.name("time")
+            json.number(time)
+            json.raw("}")
+        }
+        json.raw("],\"costing\":")
+        json.text(request.profile.rawValue)
+        json.raw(
+            """
+            ,"shape_match":"map_snap","units":"kilometers","filters":{"action":"include","attributes":["edge.id",\
+            "edge.way_id","edge.names","edge.speed_limit","edge.road_class","edge.begin_shape_index",\
+            "edge.end_shape_index","matched.point","matched.type","matched.edge_index","shape"]},"trace_options":{
+            """)
         let accuracy = Self.accuracy(of: points)
-        return .object([
-            "shape": .list(
-                zip(points, times).map { point, time in
-                    .object([
-                        "lat": .number(point.coordinate.latitude), "lon": .number(point.coordinate.longitude),
-                        "time": .number(time),
-                    ])
-                }),
-            "costing": .text(request.profile.rawValue), "shape_match": .text("map_snap"),
-            "units": .text("kilometers"),
-            "filters": .object([
-                "action": .text("include"), "attributes": .list(Self.attributes.map { .text($0) }),
-            ]),
-            "trace_options": .object([
-                "gps_accuracy": .number(accuracy),
-                "search_radius": .number(
-                    min(max(3 * accuracy, Self.searchRadius.lowerBound), Self.searchRadius.upperBound)),
-            ]),
-        ])
+        json.name("gps_accuracy")
+        json.number(accuracy)
+        json.name("search_radius")
+        json.number(min(max(3 * accuracy, Self.searchRadius.lowerBound), Self.searchRadius.upperBound))
+        json.raw("}}")
+        return json.bytes
     }
 
     /// Returns the times of the points in seconds since the first one. Valhalla matches points of the same time with
@@ -64,56 +64,35 @@ package enum ValhallaTrace {
     }
 
     /// Reads the answer to a request; returns `nil` when the answer is not usable for these points.
-    static func match(_ answer: JSONValue, of request: MatchRequest) -> RoadMatch? {
-        guard let text = answer["shape"]?.text, let list = answer["edges"]?.list,
+    static func match(_ answer: [UInt8], of request: MatchRequest) -> RoadMatch? {
+        guard let answer = ValhallaTraceAnswer(answer), let text = answer.shape,
             let shape = Polyline.decode(text, limit: Self.maximumShapePoints),
-            let matched = answer["matched_points"]?.list, matched.count == max(2, request.points.count)
+            answer.points.count == max(2, request.points.count)
         else { return nil }
-        let edges = list.map { Edge($0, shapePoints: shape.count) }
+        let segments = answer.edges.map { $0.segments(shapePoints: shape.count) }
         var points: [RoadMatch.Point] = []
-        for (fix, match) in zip(request.points, matched) {
-            guard let point = Self.point(match, of: fix, edges, shape) else { return nil }
+        for (fix, match) in zip(request.points, answer.points) {
+            guard let point = Self.point(match, of: fix, segments, shape) else { return nil }
             points.append(point)
         }
-        return RoadMatch(points: points, edges: edges.map(\.edge), shape: shape)
+        return RoadMatch(points: points, edges: answer.edges.map(\.edge), shape: shape)
     }
 
-    /// Reads the match of one fix; returns `nil` when it is not usable.
+    /// Returns the match of one fix; `nil` when it is not usable.
     private static func point(
-        _ json: JSONValue, of fix: MatchRequest.Point, _ edges: [Edge], _ shape: [Coordinate]
+        _ match: ValhallaTraceAnswer.Point, of fix: MatchRequest.Point, _ segments: [Range<Int>?],
+        _ shape: [Coordinate]
     ) -> RoadMatch.Point? {
-        guard let type = json["type"]?.text else { return nil }
-        guard type != "unmatched", let index = json["edge_index"]?.count, index < edges.count,
-            let segments = edges[index].segments
+        guard let kind = match.kind else { return nil }
+        guard kind != .unmatched, let index = match.edge, index < segments.count, let segments = segments[index]
         else { return RoadMatch.Point(coordinate: fix.coordinate, confidence: .offRoad) }
-        guard let latitude = json["lat"]?.number, let longitude = json["lon"]?.number,
+        guard let latitude = match.latitude, let longitude = match.longitude,
             let coordinate = Coordinate(latitude: latitude, longitude: longitude)
         else { return nil }
         let offset = fix.coordinate.distance(to: coordinate)
         guard offset <= Self.maximumOffset else { return nil }
         return RoadMatch.Point(
-            coordinate: coordinate, confidence: type == "matched" ? .matched : .presumed, edge: index,
+            coordinate: coordinate, confidence: kind == .matched ? .matched : .presumed, edge: index,
             segment: RoadShape.nearestSegment(to: coordinate, of: shape, in: segments), offset: offset)
-    }
-
-    /// An edge of an answer, with the segments of the shape that belong to it.
-    private struct Edge {
-        let edge: RoadMatch.Edge
-        /// The segments of the edge: the indices of their first points. `nil` when the answer has none for the edge.
-        let segments: Range<Int>?
-
-        init(_ json: JSONValue, shapePoints: Int) {
-            let limit = json["speed_limit"]?.number.flatMap { $0 > 0 && $0 < 250 ? $0 / 3.6 : nil }
-            self.edge = RoadMatch.Edge(
-                id: UInt64(json["id"]?.count ?? 0), way: json["way_id"]?.count.map { UInt64($0) },
-                road: json["names"]?.list?.first?.text, roadClass: json["road_class"]?.text, speedLimit: limit)
-            if let begin = json["begin_shape_index"]?.count, let end = json["end_shape_index"]?.count, begin < end,
-                end < shapePoints
-            {
-                self.segments = begin..<end
-            } else {
-                self.segments = nil
-            }
-        }
     }
 }
