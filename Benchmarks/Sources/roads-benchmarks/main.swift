@@ -1,8 +1,8 @@
 // Positions on the road and estimated arrivals: estimates and route requests in simulated time, and the true roads that
 // are found with the routing engine Valhalla and a generated town. With the path of the program `godwit` in addition the
-// speed of `godwit enhance`.
+// speed of `godwit enhance`; with the word `load` before the path only that.
 //
-//     roads-benchmarks [path/to/godwit]
+//     roads-benchmarks [[load] path/to/godwit]
 
 import BenchmarkSupport
 import Glibc
@@ -19,23 +19,30 @@ func measureSimulation(_ report: inout Report) async throws {
 
 /// Measures everything that needs the routing engine.
 ///
-/// - Parameter program: The program `godwit`; `nil` to leave its speed out.
-func measureWithEngine(_ program: String?, _ report: inout Report) async throws {
+/// - Parameters:
+///   - program: The program `godwit`; `nil` to leave its speed out.
+///   - isLoadOnly: `true` to measure only the speed of the program.
+func measureWithEngine(_ program: String?, isLoadOnly: Bool, _ report: inout Report) async throws {
     let town = Town()
     let file = "/tmp/godwit-benchmark-town-\(getpid()).osm.pbf"
     try OpenStreetMapFile.write(town.pieces, to: file)
     defer { unlink(file) }
     let engine = try Engine(file)
-    let valhalla = try ValhallaEngine(url: engine.url, timeout: .seconds(20))
-    try await Matching.measure(town, valhalla, &report)
-    await valhalla.close()
+    if !isLoadOnly {
+        let valhalla = try ValhallaEngine(url: engine.url, timeout: .seconds(20))
+        try await Matching.measure(town, valhalla, &report)
+        await valhalla.close()
+    }
     if let program { try await EnhancerLoad.measure(program, town, engine, try Broker(), &report) }
 }
 
 func run() async throws -> Bool {
     var report = Report()
-    try await measureSimulation(&report)
-    try await measureWithEngine(CommandLine.arguments.dropFirst().first, &report)
+    var arguments = CommandLine.arguments.dropFirst()
+    let isLoadOnly = arguments.first == "load"
+    if isLoadOnly { arguments.removeFirst() }
+    if !isLoadOnly { try await measureSimulation(&report) }
+    try await measureWithEngine(arguments.first, isLoadOnly: isLoadOnly, &report)
     return report.isMet
 }
 
