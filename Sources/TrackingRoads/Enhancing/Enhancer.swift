@@ -56,6 +56,15 @@ public final class Enhancer<Transport: MessageTransport>: Service {
     ///
     /// - Throws: `takenOver` when another program uses the enhancer's client id.
     public func run() async throws {
+        await withTaskExecutorPreference(self.transport.executor) { await self.work() }
+        self.deliveries.finish()
+        if let failure = self.failure.withLock({ $0 }) { throw failure }
+    }
+
+    /// Runs the connection, the state machine and the requests to the engine on the transport's executor, until the
+    /// connection is closed.
+    @concurrent
+    private func work() async {
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.transport.run() }
@@ -70,8 +79,6 @@ public final class Enhancer<Transport: MessageTransport>: Service {
         } onGracefulShutdown: {
             self.finish()
         }
-        self.deliveries.finish()
-        if let failure = self.failure.withLock({ $0 }) { throw failure }
     }
 
     /// Feeds all events to the state machine and performs its actions, until the connection is closed. The machine is a
