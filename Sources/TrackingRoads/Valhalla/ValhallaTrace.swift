@@ -21,9 +21,9 @@ package enum ValhallaTrace {
         for (point, time) in zip(points, Self.times(of: points)) {
             json.separate()
             json.raw("{\"lat\":")
-            json.number(point.coordinate.latitude)
+            json.number(Self.rounded(point.coordinate.latitude))
             json.name("lon")
-            json.number(point.coordinate.longitude)
+            json.number(Self.rounded(point.coordinate.longitude))
             json.name("time")
             json.number(time)
             json.raw("}")
@@ -44,6 +44,9 @@ package enum ValhallaTrace {
         json.raw("}}")
         return json.bytes
     }
+
+    /// Returns degrees with seven decimal places, which are about a centimetre. Further places only take time.
+    private static func rounded(_ degrees: Double) -> Double { (degrees * 1e7).rounded() / 1e7 }
 
     /// Returns the times of the points in seconds since the first one. Valhalla matches points of the same time with
     /// arbitrary roads, so each time is later than the one before.
