@@ -5,6 +5,11 @@ import { TrackingError } from "../core/errors.js";
 import { milliseconds, playScenarios } from "./player.mjs";
 import { splitMix64 } from "./random.mjs";
 
+const REASON = "this client has no provider of credentials";
+const SKIPPED = Object.fromEntries(
+  ["cancelled", "other-refusal", "renewal-ends", "renewal", "rotated", "unavailable"]
+    .map((name) => [`credentials-${name}.txt`, REASON]));
+
 playScenarios("connection", () => {
   const configuration = {};
   const begun = () => new ConnectionStateMachine(configuration, splitMix64(1));
@@ -62,4 +67,4 @@ playScenarios("connection", () => {
     },
   };
   return ([word, ...words]) => inputs[word](words).map(text);
-});
+}, SKIPPED);

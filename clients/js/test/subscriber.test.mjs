@@ -211,4 +211,4 @@ playScenarios("subscriber", () => {
     const message = { stream: valueAfter("of", words) ?? "one", isRetained: words.includes("retained") };
     return MESSAGES[words[0]](talk, words, message);
   };
-});
+}, { "renewed-credentials.txt": "this client has no provider of credentials" });
