@@ -156,7 +156,7 @@ import TrackingPublisher
     /// The token of a set-up link replaces a command, until another command is given.
     @Test func aLinkReplacesAPasswordCommand() throws {
         let more = ["--broker", "mqtt://u@a", "--password-command", "vault a"]
-        let linked = try self.plan(more).setting(["password-file": ["/token"], "password-command": .some(nil)])
+        let linked = try self.plan(more).setting(["password-file": ["/token"], "password-command": nil])
         #expect(linked.run.broker.passwordCommand == nil && linked.run.broker.passwordFile == "/token")
         let kept = try self.kept(linked)
         #expect(try self.plan(more, kept: kept).run.broker.passwordFile == "/token")
