@@ -36,14 +36,14 @@ import Testing
         #expect(try await agent.result(within: .seconds(60)).code == 0)
     }
 
-    /// The profile records one position in 500 m, which takes the simulated van about half a minute.
+    /// The options record one position in 500 m, which takes the simulated van about half a minute.
     @Test func aRequestIsAnsweredByADeviceThatSavesItsBattery() async throws {
         let broker = try await MosquittoProcess.start()
         let agent = try Programs.start(
             "godwit-agent",
             [
                 "run", "--trackable", "van-7", "--broker", broker.url, "--source", "simulate:", "--battery", "none",
-                "--profile", "battery-saving",
+                "--profile", "battery-saving", "--significant-change", "only",
             ])
         let watch = try await Programs.run(
             "godwit",
