@@ -50,7 +50,8 @@ import TrackingStore
             return recorder
         }
 
-        /// Starts an agent that sends a drive of four fixes a second at ten times the speed.
+        /// Starts an agent that sends a drive of four fixes a second at twice the speed. The drive is longer than the
+        /// change of the password takes, because an agent whose source has ended does not wait for another password.
         func agent(fixes: Int) throws -> RunningProgram {
             let drive = self.folder.appending(path: "drive.jsonl")
             let lines = (0..<fixes).map { index in
@@ -62,7 +63,7 @@ import TrackingStore
                 "godwit-agent",
                 [
                     "run", "--trackable", "van", "--battery", "none", "--source", "jsonl:\(drive.path())", "--speed",
-                    "10",
+                    "2",
                     "--spool", self.folder.appending(path: "spool.sqlite").path(),
                     "--default-resolution", "HIGH/1000/0", "--sensor-resolution", "HIGH/0/0", "--batch-window", "0.2",
                     "--acknowledge-by", "keeper",
