@@ -118,6 +118,7 @@ import TrackingTesting
             subscriber.watch(self.van, requesting: self.eager)
             await self.reaches(self.eager, sensor)
             // The subscriber disappears without a goodbye, and the broker publishes its will.
+            let start = clock.now
             watching.cancel()
             _ = await watching.result
             let (_, session, speaker) = try self.client("w1", on: broker)
@@ -126,7 +127,6 @@ import TrackingTesting
             for await events in speaker.events {
                 if case .connected? = events.first { break }
             }
-            let start = clock.now
             let message = OutgoingMessage(
                 topic: "tracking/_clients/w1", payload: MessageCodec.encode(will), isRetained: true)
             speaker.send([.publish(message, 1), .close(within: .zero)])
