@@ -83,6 +83,7 @@ public struct PasswordCommand: Hashable, Sendable, ExpressibleByArgument {
         await withTaskCancellationHandler {
             async let printed = output.read(keepingFirst: self.maximumOutput + 1) { program.kill() }
             async let complaints = errors.read(keepingLast: 4_096)
+            // Unstructured: it is cancelled when the program ends, and nothing waits for it.
             let alarm = Task {
                 try await Task.sleep(for: limit, clock: .continuous)
                 program.kill()

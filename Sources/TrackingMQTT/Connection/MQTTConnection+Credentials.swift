@@ -8,6 +8,7 @@ extension MQTTConnection {
         self.abandonQuestion()
         guard let provider = self.configuration.credentialsProvider else { return }
         let question = self.credentials.questions
+        // Detached: the connection's own executor must not wait for the provider. The answer returns by the event loop.
         self.credentials.asking = Task.detached {
             let answer = await Self.answer(of: provider)
             self.loop.call {
