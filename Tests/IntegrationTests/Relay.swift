@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 
 /// A relay to a server on this machine. A test can cut all of its connections at once without notice, or delay its
-/// data.
+/// data. It passes on the end of each direction by itself, as the sides of a connection may end at different times.
 final class Relay: Sendable {
     /// The relay's port.
     let port: Int
@@ -22,11 +22,16 @@ final class Relay: Sendable {
                 while ends:
                     try: ends.pop().shutdown(2)
                     except OSError: pass
+            def end(directions):
+                for side, direction in directions:
+                    try: side.shutdown(direction)
+                    except OSError: pass
             def deliver(line, b):
                 try:
                     while True:
                         due, data = line.get()
                         time.sleep(max(0, due - time.monotonic()))
+                        if isinstance(data, tuple): return end(data)
                         b.sendall(data)
                 except OSError: pass
             def pump(a, b, isFirst=False):
@@ -39,10 +44,10 @@ final class Relay: Sendable {
                             isFirst = False
                         if \(delay): line.put((time.monotonic() + \(delay), data))
                         else: b.sendall(data)
-                except OSError: pass
-                for end in (a, b):
-                    try: end.shutdown(2)
-                    except OSError: pass
+                    how = ((b, socket.SHUT_WR),)
+                except OSError: how = ((a, 2), (b, 2))
+                if \(delay): line.put((time.monotonic() + \(delay), how))
+                else: end(how)
             def serve():
                 while True:
                     a, b = listener.accept()[0], socket.create_connection(('127.0.0.1', \(server)))

@@ -10,6 +10,9 @@ public final class FakeBroker: Sendable {
         case send([UInt8])
         /// Send these bytes and close the connection.
         case sendAndClose([UInt8])
+        /// Send these bytes. Send the second bytes once the client's DISCONNECT has arrived, and wait until the client
+        /// ends its direction of the connection.
+        case sendUntilDisconnect([UInt8], late: [UInt8])
         /// Keep the connection open and send nothing.
         case nothing
     }
@@ -29,6 +32,10 @@ public final class FakeBroker: Sendable {
 
     /// The MQTT protocol level of each CONNECT so far: 4 is MQTT 3.1.1, 5 is MQTT 5.
     public var levels: [UInt8] { self.seen.withLock { $0 } }
+
+    /// The end of each connection after its DISCONNECT: 0 if the client ended its direction in order, otherwise the
+    /// number of the system's error.
+    public let endsAfterDisconnect = EventLog<Int32>()
 
     /// Starts to listen for connections on a free port.
     ///
@@ -56,8 +63,8 @@ public final class FakeBroker: Sendable {
             defer { connections = [] }
             return connections
         }
-        for connection in connections { close(connection) }
-        close(self.listener)
+        for connection in connections { Foundation.close(connection) }
+        Foundation.close(self.listener)
     }
 
     private func serve(_ connection: Int32, _ answer: (UInt8, Int) -> Answer) {
@@ -75,12 +82,37 @@ public final class FakeBroker: Sendable {
             _ = Foundation.send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
         case .sendAndClose(let bytes):
             _ = Foundation.send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
-            let isOurs = self.open.withLock { connections in
-                connections.firstIndex(of: connection).map { connections.remove(at: $0) } != nil
-            }
-            if isOurs { close(connection) }
+            self.close(connection)
+        case .sendUntilDisconnect(let bytes, let late):
+            _ = Foundation.send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+            self.waitForEnd(of: connection, late)
+            self.close(connection)
         case .nothing:
             break
         }
+    }
+
+    /// Reads until the client's direction has ended, and sends the late bytes after the DISCONNECT.
+    private func waitForEnd(of connection: Int32, _ late: [UInt8]) {
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        while true {
+            let count = recv(connection, &buffer, buffer.count, 0)
+            guard count > 0 else {
+                return self.endsAfterDisconnect.append([count == 0 ? 0 : errno])
+            }
+            guard buffer.prefix(count).contains(0xE0) else { continue }
+            for _ in 0..<10 {
+                guard Foundation.send(connection, late, late.count, Int32(MSG_NOSIGNAL)) >= 0 else {
+                    return self.endsAfterDisconnect.append([errno])
+                }
+            }
+        }
+    }
+
+    private func close(_ connection: Int32) {
+        let isOurs = self.open.withLock { connections in
+            connections.firstIndex(of: connection).map { connections.remove(at: $0) } != nil
+        }
+        if isOurs { Foundation.close(connection) }
     }
 }

@@ -33,6 +33,56 @@ import TrackingMQTT
         }
     }
 
+    /// A broker that is sending to the client while it closes must not take the end for a lost connection, because it
+    /// would publish the will.
+    @Test func messagesThatArriveAfterTheDisconnectDoNotResetTheConnection() async throws {
+        let message: [UInt8] = [0x30, 0x83, 0x02, 0x00, 0x01, 0x6D] + [UInt8](repeating: 0x78, count: 256)
+        let broker = try FakeBroker { _, _ in .sendUntilDisconnect(FakeBroker.accepts5, late: message) }
+        for index in 0..<20 {
+            try await TestClient.with(TestClient.configuration("polite-\(index)", port: broker.port)) { client in
+                try await client.connected()
+                client.transport.send([.close(within: .seconds(60))])
+                try await client.log.waitForEnd()
+            }
+        }
+        let ends = try await broker.endsAfterDisconnect.wait("the ends of all connections", count: 20) { _ in true }
+        #expect(ends.allSatisfy { $0 == 0 })
+    }
+
+    /// Mosquitto publishes the will of a client if it cannot send to the client while the DISCONNECT waits to be read.
+    @Test func aClientThatClosesWhileItReceivesSendsNoWill() async throws {
+        let broker = try await MosquittoProcess.start()
+        try await TestClient.with("watcher", broker) { watcher in
+            try await watcher.connected()
+            try await watcher.subscribe(["will", "last"])
+            try await TestClient.with("sender", broker) { sender in
+                try await sender.connected()
+                let flow = Task {
+                    let messages = [OutgoingMessage](repeating: OutgoingMessage("flow", "x"), count: 50)
+                    var token: TransportToken = 1
+                    while !Task.isCancelled {
+                        _ = try await sender.publish(messages, from: token)
+                        token += 50
+                    }
+                }
+                defer { flow.cancel() }
+                for index in 0..<60 {
+                    var configuration = try TestClient.configuration("polite-\(index)", port: broker.port)
+                    configuration.will = { _ in OutgoingMessage("will", "x") }
+                    try await TestClient.with(configuration) { client in
+                        try await client.connected()
+                        try await client.subscribe(["flow"])
+                        _ = try await client.messages(1)
+                        client.transport.send([.close(within: .seconds(60))])
+                        try await client.log.waitForEnd()
+                    }
+                }
+            }
+            _ = try await watcher.publish([OutgoingMessage("last", "x")])
+            #expect(try await watcher.messages(1).map(\.topic) == ["last"])
+        }
+    }
+
     @Test func closingIsBounded() async throws {
         let broker = try await MosquittoProcess.start()
         try await TestClient.with("hurried", broker) { client in

@@ -319,7 +319,7 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// Handles that the DISCONNECT was sent and the network connection was closed. The client then ends for good, or
+    /// Handles that the DISCONNECT was sent and the broker closed the connection. The client then ends for good, or
     /// connects again at once if it has new credentials.
     public mutating func goodbyeSent(now: MonotonicTime) -> [Action] {
         switch self.state {

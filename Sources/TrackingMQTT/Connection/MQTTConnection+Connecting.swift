@@ -23,7 +23,25 @@ extension MQTTConnection {
     func closeLink() {
         self.addresses.lookups += 1
         self.link = nil
+        self.closing = nil
         self.sink.reset()
+    }
+
+    /// Stops using a connection on which a DISCONNECT was written, and waits until the broker closes it.
+    private func waitForClosing(_ link: Link) {
+        let socket = link.handle?.takeSocket()
+        self.closeLink()
+        self.closing = socket
+        guard let socket else { return }
+        self.loop.poller.watch(socket.descriptor, key: self.key, for: .read, isNew: link.interest == nil)
+    }
+
+    /// Reports to the state machine that an orderly close is complete, if the broker has closed the connection after
+    /// the DISCONNECT.
+    func finishClosing() {
+        guard let closing = self.closing, closing.isClosedByBroker() else { return }
+        self.closing = nil
+        self.perform(self.machine.goodbyeSent(now: self.now))
     }
 
     /// Closes a connection, or an attempt to connect, that exceeded its time limit, and abandons a question for
@@ -86,8 +104,8 @@ extension MQTTConnection {
             let reason = self.reasonOfEnd(result)
             let isGoodbye = result.code == MOSQ_ERR_SUCCESS.rawValue && self.sink.disconnection == 0
             self.suspectUnanswered(result)
+            if isGoodbye, !self.machine.isOnline { return self.waitForClosing(link) }
             self.closeLink()
-            if isGoodbye { self.perform(self.machine.goodbyeSent(now: self.now)) }
             self.perform(self.machine.connectionLost(reason, now: self.now))
         } else if acceptance == nil, !link.isUp, !link.addresses.isEmpty {
             self.openNextAddress()

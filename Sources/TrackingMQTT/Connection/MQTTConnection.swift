@@ -100,6 +100,8 @@ actor MQTTConnection {
     var key = 0
     var now = MonotonicTime(.zero)
     var link: Link?
+    /// The socket of the last connection, from the DISCONNECT until the broker has closed it; `nil` at any other time.
+    var closing: ClosingSocket?
     var sending = Sending()
     var accepted = Accepted()
     var reading = Reading()
@@ -147,6 +149,7 @@ actor MQTTConnection {
         guard !self.isFinished else { return }
         self.resumeReading()
         self.read(readiness)
+        self.finishClosing()
         self.deliver()
     }
 

@@ -44,9 +44,10 @@ final class MosquittoHandle {
     private let version: ConnectionStateMachine.Version
     /// The TLS session of the connection; `nil` for a connection without TLS.
     let tls: TLSConnection?
-    /// The descriptor of the socket. Without TLS it is a duplicate, because libmosquitto's own descriptor points to a
-    /// pipe while libmosquitto reads.
+    /// The descriptor of the socket. It is a duplicate, because libmosquitto's own descriptor points to a pipe while
+    /// libmosquitto reads without TLS, and because libmosquitto closes its own one right after a DISCONNECT.
     let descriptor: Int32
+    private var ownsDescriptor = true
 
     /// Creates a libmosquitto client and begins to connect it.
     ///
@@ -68,8 +69,7 @@ final class MosquittoHandle {
             mosquitto_connect_async(pointer, settings.address, Int32(settings.port), keepAlive))
         godwit_close_on_exec(mosquitto_socket(pointer))
         let tls = mosquitto_ssl_get(pointer).map { TLSConnection($0) }
-        let socket = mosquitto_socket(pointer)
-        let descriptor = tls == nil ? fcntl(socket, F_DUPFD_CLOEXEC, 0) : socket
+        let descriptor = fcntl(mosquitto_socket(pointer), F_DUPFD_CLOEXEC, 0)
         guard descriptor >= 0 else { throw MosquittoResult(MOSQ_ERR_ERRNO.rawValue) }
         self.pointer = pointer
         self.sink = sink
@@ -83,7 +83,13 @@ final class MosquittoHandle {
 
     deinit {
         mosquitto_destroy(self.pointer)
-        if self.tls == nil { close(self.descriptor) }
+        if self.ownsDescriptor { close(self.descriptor) }
+    }
+
+    /// Returns the socket after a DISCONNECT was written to it. It stays open when the handle is destroyed.
+    func takeSocket() -> ClosingSocket {
+        self.ownsDescriptor = false
+        return ClosingSocket(self.descriptor)
     }
 
     /// `true` while libmosquitto has an open socket.
