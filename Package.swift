@@ -86,6 +86,8 @@ let package = Package(
         .target(
             name: "CVersion", cSettings: commit.isEmpty ? [] : [.define("GODWIT_COMMIT", to: String(commit))]),
 
+        .target(name: "CPage"),
+
         .target(name: "SystemLibrary", swiftSettings: settings),
         .target(name: "TrackingCore", dependencies: ["SystemLibrary"], swiftSettings: settings),
         .target(name: "TrackingHistory", dependencies: ["SystemLibrary", "TrackingCore"], swiftSettings: settings),
@@ -136,12 +138,12 @@ let package = Package(
             name: "TrackingGateway",
             dependencies: [
                 "TrackingCore", "TrackingHistory", "TrackingMetrics", "TrackingPublisher", "TrackingRules",
-                "TrackingRuntime", "CSodium", "CZlib", "SystemLibrary", "TrackingSQLite", "TrackingStore",
+                "TrackingRuntime", "CPage", "CSodium", "CZlib", "SystemLibrary", "TrackingSQLite", "TrackingStore",
                 "TrackingSubscriber",
                 "TrackingCrypto", coreMetrics, grdb, httpClient, httpParts, httpTypes, hummingbird, hummingbirdCore,
                 lifecycle, logging, nioCore, nioHTTP1,
             ],
-            resources: [.embedInCode("Page"), .embedInCode("Routes/openapi.json")], swiftSettings: settings),
+            exclude: ["Page", "Routes/openapi.json"], swiftSettings: settings),
         .target(name: "TrackingMetrics", dependencies: [coreMetrics], swiftSettings: settings),
         .target(
             name: "TrackingControl", dependencies: ["SystemLibrary", "TrackingCore", "TrackingRuntime", logging],

@@ -543,7 +543,7 @@ import TrackingTesting
 
     /// No object has two members of one name, because parsers differ in their choice between them.
     @Test func theDescriptionHasNoDuplicateMembers() throws {
-        let text = String(decoding: PackageResources.openapi_json, as: UTF8.self)
+        let text = String(decoding: PageFile.content("openapi.json"), as: UTF8.self)
         var open: [Set<Substring>] = []
         for line in text.split(separator: "\n") {
             let content = line.drop { $0 == " " }

@@ -36,8 +36,8 @@ package struct PageRoutes: Sendable {
     /// Adds `/`, `/s/{secret}`, `/map/…`, `/leaflet/…` and, if the gateway serves the tiles, `/tiles/{z}/{x}/{y}` for
     /// images or `/tiles/{z}/{x}/{y}.mvt` for vector tiles.
     package func add(to router: Router<GatewayRequestContext>) {
-        let page = self.file(PackageResources.index_html, "text/html; charset=utf-8")
-        let shared = self.file(PackageResources.share_html, "text/html; charset=utf-8")
+        let page = self.file(PageFile.content("index.html"), "text/html; charset=utf-8")
+        let shared = self.file(PageFile.content("share.html"), "text/html; charset=utf-8")
         router.get("/") { _, _ in page }
         router.get("s/:secret") { _, _ in shared }
         router.get("map/config") { _, _ in Response.json(.object(self.settings)) }
@@ -76,65 +76,19 @@ package struct PageRoutes: Sendable {
 
     // MARK: - Files
 
-    private static let styles: [String: [UInt8]] = [
-        "admin.css": PackageResources.admin_css, "map.css": PackageResources.map_css,
-        "share.css": PackageResources.share_css,
-        "style.css": PackageResources.style_css,
-    ]
-
-    private static let scripts: [String: [UInt8]] = [
-        "address.js": PackageResources.address_js, "animator.js": PackageResources.animator_js,
-        "app.js": PackageResources.app_js, "background.js": PackageResources.background_js,
-        "banner.js": PackageResources.banner_js,
-        "camera.js": PackageResources.camera_js, "clusters.js": PackageResources.clusters_js,
-        "controls.js": PackageResources.controls_js, "copy.js": PackageResources.copy_js,
-        "de.js": PackageResources.de_js, "door.js": PackageResources.door_js,
-        "en.js": PackageResources.en_js, "filter.js": PackageResources.filter_js,
-        "fleet.js": PackageResources.fleet_js, "ground.js": PackageResources.ground_js,
-        "guide.js": PackageResources.guide_js,
-        "history.js": PackageResources.history_js, "i18n.js": PackageResources.i18n_js,
-        "journey.js": PackageResources.journey_js, "journey-layer.js": PackageResources.journey_layer_js,
-        "keys.js": PackageResources.keys_js, "labels.js": PackageResources.labels_js,
-        "layers.js": PackageResources.layers_js,
-        "list.js": PackageResources.list_js, "live.js": PackageResources.live_js,
-        "live-stream.js": PackageResources.live_stream_js,
-        "names.js": PackageResources.names_js, "outline.js": PackageResources.outline_js,
-        "painter.js": PackageResources.painter_js,
-        "panel.js": PackageResources.panel_js, "place.js": PackageResources.place_js,
-        "polyline.js": PackageResources.polyline_js,
-        "qr.js": PackageResources.qr_js, "requests.js": PackageResources.requests_js,
-        "session.js": PackageResources.session_js, "share.js": PackageResources.share_js,
-        "settings.js": PackageResources.settings_js, "sheet.js": PackageResources.sheet_js,
-        "stack.js": PackageResources.stack_js, "stops.js": PackageResources.stops_js,
-        "street-names.js": PackageResources.street_names_js,
-        "street-painter.js": PackageResources.street_painter_js, "street-style.js": PackageResources.street_style_js,
-        "streets.js": PackageResources.streets_js, "text.js": Self.textModule,
-        "vector-tile.js": PackageResources.vector_tile_js,
-    ]
-
-    /// The JavaScript files of the page's parts for fences, share links, destinations and journeys, by file name.
-    private static let adminScripts: [String: [UInt8]] = [
-        "admin.js": PackageResources.admin_js,
-        "destination.js": PackageResources.destination_js, "dom.js": PackageResources.dom_js,
-        "editor.js": PackageResources.editor_js,
-        "fence-rules.js": PackageResources.fence_rules_js, "fence-shape.js": PackageResources.fence_shape_js,
-        "fences.js": PackageResources.fences_js, "handles.js": PackageResources.handles_js,
-        "journey-editor.js": PackageResources.journey_editor_js,
-        "shares.js": PackageResources.shares_js, "write.js": PackageResources.write_js,
-    ]
-
     /// The page's script `text.js`, with the number of seconds of ``LivePosition/maximumAhead`` inserted: the time by
     /// which a position may be ahead of the clock.
-    private static var textModule: [UInt8] {
+    private static let textModule: [UInt8] = {
         let limit = "\(LivePosition.maximumAhead.components.seconds)"
-        let source = String(decoding: PackageResources.text_js, as: UTF8.self)
+        let source = String(decoding: PageFile.content("text.js"), as: UTF8.self)
         return Array(source.replacing("{maximum-ahead}", with: limit).utf8)
-    }
+    }()
 
     private func own(_ name: String) throws(Problem) -> Response {
-        if let style = Self.styles[name] { return self.file(style, "text/css; charset=utf-8") }
-        guard let script = Self.scripts[name] ?? Self.adminScripts[name] else { throw Problem(.notFound) }
-        return self.file(script, "text/javascript; charset=utf-8")
+        guard let content = name == "text.js" ? Self.textModule : PageFile.all[name] else { throw Problem(.notFound) }
+        if name.hasSuffix(".css") { return self.file(content, "text/css; charset=utf-8") }
+        guard name.hasSuffix(".js") else { throw Problem(.notFound) }
+        return self.file(content, "text/javascript; charset=utf-8")
     }
 
     private func file(_ bytes: [UInt8], _ type: String) -> Response {

@@ -63,7 +63,7 @@ package struct APIRoutes: Sendable {
     private static var description: Response {
         Response(
             status: .ok, headers: [.contentType: "application/json", .cacheControl: "max-age=300"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: PackageResources.openapi_json)))
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: PageFile.content("openapi.json"))))
     }
 
     /// Returns the query parameters of a request.
