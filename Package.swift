@@ -79,6 +79,11 @@ let package = Package(
         .systemLibrary(
             name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
 
+        .systemLibrary(
+            name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+
+        .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"]), .brew(["libyaml"])]),
+
         .systemLibrary(name: "CMalloc"),
 
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
@@ -96,9 +101,9 @@ let package = Package(
             dependencies: ["CMosquitto", "SystemLibrary", "TrackingCore", "TrackingRuntime", logging],
             swiftSettings: settings),
         .target(name: "TrackingCrypto", dependencies: ["CSodium"], swiftSettings: settings),
-        .target(name: "TrackingSQLite", dependencies: [grdb, sqlite], swiftSettings: settings),
+        .target(name: "TrackingSQLite", dependencies: ["CSQLite"], swiftSettings: settings),
         .target(
-            name: "TrackingSpool", dependencies: ["SystemLibrary", "TrackingCore", "TrackingSQLite", grdb],
+            name: "TrackingSpool", dependencies: ["SystemLibrary", "TrackingCore", "TrackingSQLite"],
             swiftSettings: settings),
         .target(
             name: "TrackingStore",
@@ -232,7 +237,10 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "TrackingSpoolTests",
-            dependencies: ["TrackingCore", "TrackingSpool", "TrackingTesting", "TestSupport", "spool-writer", grdb],
+            dependencies: [
+                "TrackingCore", "TrackingSpool", "TrackingSQLite", "TrackingTesting", "TestSupport", "spool-writer",
+                grdb,
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "TrackingRecorderTests",

@@ -1,14 +1,21 @@
-package import GRDB
-import GRDBSQLite
+import CSQLite
 
-/// A prepared statement of SQLite that binds and reads values directly, without GRDB's value types. Device logs and
-/// histories use it for statements that run once for each record.
+/// A prepared statement of SQLite that binds and reads values directly. Device logs and histories use it for statements
+/// that run once for each record.
 package struct DirectStatement {
     private let pointer: OpaquePointer
 
-    package init(_ sql: String, in db: Database) throws {
-        self.pointer = try db.cachedStatement(sql: sql).sqliteStatement
-        sqlite3_reset(self.pointer)
+    /// Makes a statement from SQLite's own statement, which its owner keeps as long as this value is used.
+    package init(prepared pointer: OpaquePointer) {
+        self.pointer = pointer
+        sqlite3_reset(pointer)
+    }
+
+    /// Makes a statement of a connection, which prepares each text once.
+    ///
+    /// - Throws: ``SQLiteError``.
+    package init(_ sql: String, in connection: SQLiteConnection) throws {
+        self.init(prepared: try connection.prepared(sql))
     }
 
     package func bind(_ value: Int64, _ place: Int32) { sqlite3_bind_int64(self.pointer, place, value) }
@@ -55,7 +62,7 @@ package struct DirectStatement {
     /// Advances the statement to the next row of its result.
     ///
     /// - Returns: `true` if there is a row; `false` at the end of the result.
-    /// - Throws: The error of SQLite.
+    /// - Throws: ``SQLiteError``.
     package func step() throws -> Bool {
         switch sqlite3_step(self.pointer) {
         case SQLITE_ROW: return true
@@ -65,13 +72,13 @@ package struct DirectStatement {
             let code = sqlite3_extended_errcode(connection)
             let message = String(cString: sqlite3_errmsg(connection))
             sqlite3_reset(self.pointer)
-            throw DatabaseError(resultCode: ResultCode(rawValue: code), message: message)
+            throw SQLiteError(.init(rawValue: code), message: message)
         }
     }
 
     /// Runs the statement to its end, and resets it for the next run.
     ///
-    /// - Throws: The error of SQLite.
+    /// - Throws: ``SQLiteError``.
     package func run() throws {
         defer { self.reset() }
         while try self.step() {}
@@ -80,7 +87,7 @@ package struct DirectStatement {
     /// Runs the statement to its end with bytes that are bound without a copy to the parameter at `place`, counted from
     /// 1.
     ///
-    /// - Throws: The error of SQLite.
+    /// - Throws: ``SQLiteError``.
     package func run(binding bytes: [UInt8], _ place: Int32) throws {
         guard !bytes.isEmpty else {
             self.bind([], place)

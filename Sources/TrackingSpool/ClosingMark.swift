@@ -1,4 +1,4 @@
-import Foundation
+import SystemLibrary
 
 /// A small file beside a device's log. It states that the log was closed in order, so that the log's numbered sequences
 /// of records, its streams, may continue.

@@ -1,4 +1,4 @@
-import Foundation
+import SystemLibrary
 import TrackingCore
 
 /// A decoded row of a table in a device's log. The number of columns identifies the table.
@@ -73,16 +73,18 @@ final class LogRows {
     private static let walHeader = 32
     private static let frameHeader = 24
 
-    private let main: FileHandle?
-    private let ahead: FileHandle?
+    /// The descriptor of the file; negative if the file cannot be opened.
+    private let main: CInt
+    /// The descriptor of the write-ahead log; negative if there is none.
+    private let ahead: CInt
     private let pages: Int
     private let frames: Int
     /// The last frame of the write-ahead log that contains a page, by the page's number.
     private var frameOfPage: [UInt32: Int] = [:]
 
     init(path: String) {
-        self.main = FileHandle(forReadingAtPath: path)
-        self.ahead = FileHandle(forReadingAtPath: path + "-wal")
+        self.main = open(path, O_RDONLY | O_CLOEXEC)
+        self.ahead = open(path + "-wal", O_RDONLY | O_CLOEXEC)
         self.pages = Self.size(of: path) / SpoolSchema.pageSize
         self.frames =
             max(0, Self.size(of: path + "-wal") - Self.walHeader) / (Self.frameHeader + SpoolSchema.pageSize)
@@ -93,13 +95,12 @@ final class LogRows {
     }
 
     deinit {
-        try? self.main?.close()
-        try? self.ahead?.close()
+        for descriptor in [self.main, self.ahead] where descriptor >= 0 { close(descriptor) }
     }
 
     static func size(of path: String) -> Int {
-        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-        return (attributes?[.size] as? NSNumber)?.intValue ?? 0
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : 0
     }
 
     /// Calls `body` with each row that was found. Of several versions of a row, the newest comes first.
@@ -138,10 +139,10 @@ final class LogRows {
         Self.walHeader + frame * (Self.frameHeader + SpoolSchema.pageSize)
     }
 
-    private static func read(_ handle: FileHandle?, at offset: Int, _ count: Int) -> [UInt8]? {
-        guard let handle else { return nil }
+    private static func read(_ descriptor: CInt, at offset: Int, _ count: Int) -> [UInt8]? {
+        guard descriptor >= 0 else { return nil }
         var bytes = [UInt8](repeating: 0, count: count)
-        let read = bytes.withUnsafeMutableBytes { pread(handle.fileDescriptor, $0.baseAddress, count, off_t(offset)) }
+        let read = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, count, off_t(offset)) }
         return read == count ? bytes : nil
     }
 }

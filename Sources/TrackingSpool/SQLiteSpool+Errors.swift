@@ -1,5 +1,5 @@
-import GRDB
 import TrackingCore
+import TrackingSQLite
 
 /// The conversion of errors of SQLite and of the log's file to ``TrackingError``.
 extension SQLiteSpool {
@@ -13,18 +13,17 @@ extension SQLiteSpool {
             return TrackingError(
                 .spoolDamaged,
                 "the log \(self.path) is damaged: \(error.reason). Open it again: its readable records are recovered")
-        case let error as DatabaseError:
-            let text = "\(error.message ?? "") (SQLite \(error.extendedResultCode.rawValue))"
-            guard [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode) else {
-                let isBarred = [.SQLITE_CANTOPEN, .SQLITE_READONLY].contains(error.resultCode)
+        case let error as SQLiteError:
+            guard [.corrupt, .notADatabase].contains(error.code) else {
+                let isBarred = [.cannotOpen, .readOnly].contains(error.code)
                 let advice =
                     isBarred ? ". Check that its folder exists and that this user may write there" : ". Check the disk"
-                return TrackingError(.spoolFailed, "cannot use the log \(self.path): \(text)\(advice)")
+                return TrackingError(.spoolFailed, "cannot use the log \(self.path): \(error)\(advice)")
             }
             SpoolOpening.wantSalvage(of: self.path)
             return TrackingError(
                 .spoolDamaged,
-                "the log \(self.path) is damaged: \(text). Open it again: its readable records are recovered")
+                "the log \(self.path) is damaged: \(error). Open it again: its readable records are recovered")
         default: return TrackingError(.spoolFailed, "cannot use the log \(self.path): \(error)")
         }
     }

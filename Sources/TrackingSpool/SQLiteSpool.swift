@@ -1,6 +1,6 @@
-import GRDB
 import Synchronization
 public import TrackingCore
+import TrackingSQLite
 
 /// A device's durable log in one SQLite file.
 ///
@@ -235,7 +235,7 @@ extension SQLiteSpool {
     ///
     /// - Throws: `stopped` when the log is not open; the job's error, converted by ``explain(_:)``.
     private func performOpen<Value: Sendable>(
-        _ kind: Job.Kind, _ body: @escaping @Sendable (SpoolFile, Database) throws -> Value,
+        _ kind: Job.Kind, _ body: @escaping @Sendable (SpoolFile, SQLiteConnection) throws -> Value,
         failed: @escaping @Sendable (SpoolFile?) -> Void = { _ in }
     ) async throws(TrackingError) -> Value {
         try await self.perform(kind) { file in

@@ -1,4 +1,3 @@
-import GRDB
 import TrackingCore
 import TrackingSQLite
 
@@ -9,7 +8,7 @@ extension SpoolFile {
 
     /// Makes SQLite overwrite the content of all rows that are deleted from the log's file from now on, so that it
     /// cannot be recovered.
-    func overwriteRemoved() throws { try self.use { try $0.execute(sql: "PRAGMA secure_delete = ON") } }
+    func overwriteRemoved() throws { try self.use { try $0.execute("PRAGMA secure_delete = ON") } }
 
     /// Erases the records of a trackable for good, or only those with times before `time`: also its quarantined
     /// records. Then overwrites the unused parts of the file. See ``SpoolStorage/erase(_:before:)``.
@@ -30,10 +29,10 @@ extension SpoolFile {
             try self.overwriteEmptyTables(db)
             try self.overwriteFreePages(db)
         }
-        try self.use { db in _ = try db.checkpoint(.truncate) }
+        try self.use { try $0.checkpoint() }
     }
 
-    private func seqs(of stream: SpoolBook.Stream, before time: UnixTime?, _ db: Database) throws -> SeqSet {
+    private func seqs(of stream: SpoolBook.Stream, before time: UnixTime?, _ db: SQLiteConnection) throws -> SeqSet {
         guard let time else { return stream.stored }
         let rows = try DirectStatement("SELECT seq FROM record WHERE stream = ? AND seq >= ? AND time < ?", in: db)
         defer { rows.reset() }
@@ -45,36 +44,39 @@ extension SpoolFile {
         return seqs.intersection(stream.stored)
     }
 
-    private func dropQuarantined(of trackable: TrackableID, before time: UnixTime?, _ db: Database) throws {
-        try db.execute(
-            sql: "DELETE FROM quarantine WHERE trackable = ? AND time < ?",
-            arguments: [trackable.rawValue, time?.seconds ?? .infinity])
+    private func dropQuarantined(of trackable: TrackableID, before time: UnixTime?, _ db: SQLiteConnection) throws {
+        let deletion = try DirectStatement("DELETE FROM quarantine WHERE trackable = ? AND time < ?", in: db)
+        deletion.bind(trackable.rawValue, 1)
+        deletion.bind(time?.seconds ?? .infinity, 2)
+        try deletion.run()
         self.book.quarantined -= db.changesCount
     }
 
     /// Overwrites the one page that an empty table still occupies, for the tables `record` and `quarantine`. Does
     /// nothing for a table with rows. SQLite overwrites the page when a `DELETE` without a condition is run.
-    private func overwriteEmptyTables(_ db: Database) throws {
+    private func overwriteEmptyTables(_ db: SQLiteConnection) throws {
         for table in ["record", "quarantine"] {
-            guard try Int.fetchOne(db, sql: "SELECT 1 FROM \(table) NOT INDEXED LIMIT 1") == nil else { continue }
-            try db.execute(sql: "DELETE FROM \(table)")
+            guard try db.integer("SELECT 1 FROM \(table) NOT INDEXED LIMIT 1") == nil else { continue }
+            try db.execute("DELETE FROM \(table)")
         }
     }
 
     /// Overwrites the unused pages of the file, which may still contain deleted rows. Temporary rows fill these pages
     /// and are then deleted. `VACUUM` is not used, because it would store the tables in another order.
-    private func overwriteFreePages(_ db: Database) throws {
-        var left = try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
+    private func overwriteFreePages(_ db: SQLiteConnection) throws {
+        var left = Int(try db.integer("PRAGMA freelist_count") ?? 0)
         guard left > 0 else { return }
-        var place = -1
+        let insertion = try DirectStatement(
+            "INSERT INTO quarantine VALUES (?, '', '', 0, 0, 0, NULL, zeroblob(?), '', 0)", in: db)
+        var place: Int64 = -1
         while left > 0 {
             let pages = min(left, Self.pagesAtOnce)
-            try db.execute(
-                sql: "INSERT INTO quarantine VALUES (?, '', '', 0, 0, 0, NULL, zeroblob(?), '', 0)",
-                arguments: [place, (pages + 1) * SpoolSchema.pageSize])
+            insertion.bind(place, 1)
+            insertion.bind(Int64((pages + 1) * SpoolSchema.pageSize), 2)
+            try insertion.run()
             left -= pages
             place -= 1
         }
-        try db.execute(sql: "DELETE FROM quarantine WHERE place < 0")
+        try db.execute("DELETE FROM quarantine WHERE place < 0")
     }
 }

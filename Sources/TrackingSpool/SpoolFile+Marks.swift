@@ -1,4 +1,3 @@
-import GRDB
 import TrackingCore
 import TrackingSQLite
 
@@ -16,7 +15,7 @@ extension SpoolFile {
     /// marks once their number or age exceeds a limit by a margin.
     ///
     /// - Parameter knowsAges: `true` if the clock is reliable. Otherwise no mark is deleted for its age.
-    func remember(_ entries: [SpoolEntry], now: UnixTime, knowsAges: Bool, _ db: Database) throws {
+    func remember(_ entries: [SpoolEntry], now: UnixTime, knowsAges: Bool, _ db: SQLiteConnection) throws {
         let marked = entries.filter { $0.mark != nil }
         guard !marked.isEmpty else { return }
         let added = Int64(clamping: Int(now.seconds))
@@ -38,7 +37,7 @@ extension SpoolFile {
     /// Writes the mark of one ingested record.
     ///
     /// - Parameter isNewest: `true` to replace a stored mark with the same key; `false` to keep the stored mark.
-    func insert(_ mark: StoredMark, isNewest: Bool = false, _ db: Database) throws {
+    func insert(_ mark: StoredMark, isNewest: Bool = false, _ db: SQLiteConnection) throws {
         let statement = try DirectStatement(
             """
             INSERT OR \(isNewest ? "REPLACE" : "IGNORE") INTO mark (trackable, key, name, added, checksum) \
@@ -53,7 +52,7 @@ extension SpoolFile {
 
     /// Returns the names (stream and number) of the ingested records that have these marks. A mark that is not stored,
     /// or whose row is damaged, has no entry in the result.
-    func known(_ marks: [RecordMark], of id: TrackableID, _ db: Database) throws -> [RecordMark: RecordName] {
+    func known(_ marks: [RecordMark], of id: TrackableID, _ db: SQLiteConnection) throws -> [RecordMark: RecordName] {
         let statement = try DirectStatement(
             "SELECT name, added, checksum FROM mark WHERE trackable = ? AND key = ?", in: db)
         defer { statement.reset() }
@@ -71,7 +70,7 @@ extension SpoolFile {
 
     /// Deletes the marks of the given ingested records, so that a sender may send these records again. Reads all marks
     /// of the trackable once.
-    func forgetMarks(of seqs: SeqSet, in stream: SpoolBook.Stream, _ db: Database) throws {
+    func forgetMarks(of seqs: SeqSet, in stream: SpoolBook.Stream, _ db: SQLiteConnection) throws {
         let places = try self.placesOfMarks(of: seqs, in: stream, db)
         let deletion = try DirectStatement("DELETE FROM mark WHERE place = ?", in: db)
         for place in places {
@@ -81,7 +80,7 @@ extension SpoolFile {
         if let count = self.book.marks[stream.trackable] { self.book.marks[stream.trackable] = count - places.count }
     }
 
-    private func placesOfMarks(of seqs: SeqSet, in stream: SpoolBook.Stream, _ db: Database) throws -> [Int64] {
+    private func placesOfMarks(of seqs: SeqSet, in stream: SpoolBook.Stream, _ db: SQLiteConnection) throws -> [Int64] {
         let rows = try DirectStatement("SELECT place, name FROM mark WHERE trackable = ?", in: db)
         defer { rows.reset() }
         rows.bind(stream.trackable.rawValue, 1)
@@ -100,7 +99,7 @@ extension SpoolFile {
     ///
     /// The key of a mark begins with the record's time, or with the time 0 if the mark is a digest alone. Only marks
     /// with these two times are searched.
-    func renameMarks(of entry: SpoolEntry, to name: RecordName, _ db: Database) throws {
+    func renameMarks(of entry: SpoolEntry, to name: RecordName, _ db: SQLiteConnection) throws {
         let update = try DirectStatement("UPDATE mark SET name = ?, checksum = ? WHERE place = ?", in: db)
         for time in Set([entry.record.time, UnixTime(0)]) {
             for (place, mark) in try self.marks(of: entry, at: time, db) {
@@ -116,7 +115,7 @@ extension SpoolFile {
 
     /// Returns the intact marks of an ingested record whose keys begin with `time`, each with its place (row id).
     private func marks(
-        of entry: SpoolEntry, at time: UnixTime, _ db: Database
+        of entry: SpoolEntry, at time: UnixTime, _ db: SQLiteConnection
     ) throws -> [(place: Int64, mark: StoredMark)] {
         let statement = try DirectStatement(
             """
@@ -137,33 +136,41 @@ extension SpoolFile {
         return marks
     }
 
-    private func countMarks(of id: TrackableID, _ db: Database) throws -> Int {
-        try Int.fetchOne(db, sql: "SELECT count(*) FROM mark WHERE trackable = ?", arguments: [id.rawValue]) ?? 0
+    private func countMarks(of id: TrackableID, _ db: SQLiteConnection) throws -> Int {
+        let count = try DirectStatement("SELECT count(*) FROM mark WHERE trackable = ?", in: db)
+        defer { count.reset() }
+        count.bind(id.rawValue, 1)
+        return try count.step() ? Int(count.integer(0)) : 0
     }
 
     /// Deletes the oldest marks of a trackable down to ``markLimit``, as soon as their number exceeds this limit by one
     /// percent, and by at least one mark.
-    private func letGoMarks(of id: TrackableID, _ db: Database) throws {
+    private func letGoMarks(of id: TrackableID, _ db: SQLiteConnection) throws {
         let slack = max(1, self.markLimit / 100)
         guard let count = self.book.marks[id], count >= self.markLimit + slack else { return }
-        try db.execute(
-            sql: """
-                DELETE FROM mark WHERE trackable = :id AND place <= \
-                (SELECT place FROM mark WHERE trackable = :id ORDER BY place LIMIT 1 OFFSET :last)
-                """, arguments: ["id": id.rawValue, "last": count - self.markLimit - 1])
+        let deletion = try DirectStatement(
+            """
+            DELETE FROM mark WHERE trackable = ?1 AND place <= \
+            (SELECT place FROM mark WHERE trackable = ?1 ORDER BY place LIMIT 1 OFFSET ?2)
+            """, in: db)
+        deletion.bind(id.rawValue, 1)
+        deletion.bind(Int64(count - self.markLimit - 1), 2)
+        try deletion.run()
         self.book.marks[id] = self.markLimit
     }
 
     /// Deletes expired marks of ingested records: those that were added before a time, in seconds of Unix time. Does
     /// nothing until the oldest mark is ``markPause`` older than that time. Deletes at most ``marksLetGo`` marks.
-    private func letGoMarks(before time: Int64, _ db: Database) throws {
+    private func letGoMarks(before time: Int64, _ db: SQLiteConnection) throws {
         let oldest = try DirectStatement("SELECT added FROM mark ORDER BY place LIMIT 1", in: db)
         defer { oldest.reset() }
         guard try oldest.step(), oldest.integer(0) < time - Self.markPause else { return }
         oldest.reset()
-        try db.execute(
-            sql: "DELETE FROM mark WHERE added < ? AND place IN (SELECT place FROM mark ORDER BY place LIMIT ?)",
-            arguments: [time, Self.marksLetGo])
+        let deletion = try DirectStatement(
+            "DELETE FROM mark WHERE added < ? AND place IN (SELECT place FROM mark ORDER BY place LIMIT ?)", in: db)
+        deletion.bind(time, 1)
+        deletion.bind(Int64(Self.marksLetGo), 2)
+        try deletion.run()
         self.book.marks = [:]
     }
 }

@@ -1,10 +1,9 @@
-import GRDB
 import TrackingCore
 import TrackingSQLite
 
 /// The writing, reading and deletion of quarantined records in the log's file.
 extension SpoolFile {
-    func quarantine(_ seq: UInt64, of id: StreamID, reason: String, _ db: Database) throws {
+    func quarantine(_ seq: UInt64, of id: StreamID, reason: String, _ db: SQLiteConnection) throws {
         guard let stream = self.book[id], stream.stored.contains(seq) else { return }
         let query = try DirectStatement(
             "SELECT place, seq, time, kind, trip, payload, checksum FROM record WHERE stream = ? AND seq = ?", in: db)
@@ -28,7 +27,7 @@ extension SpoolFile {
         }
     }
 
-    func insert(_ row: QuarantinedRecord, _ db: Database) throws {
+    func insert(_ row: QuarantinedRecord, _ db: SQLiteConnection) throws {
         let statement = try DirectStatement("INSERT INTO quarantine VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", in: db)
         let record = row.entry.record
         statement.bind(row.place, 1)
@@ -46,7 +45,7 @@ extension SpoolFile {
 
     /// Returns at most `maximumCount` quarantined records after a place (row id), oldest first. Damaged rows are
     /// skipped.
-    func quarantined(after place: Int64, maximumCount: Int, _ db: Database) throws -> [QuarantinedRecord] {
+    func quarantined(after place: Int64, maximumCount: Int, _ db: SQLiteConnection) throws -> [QuarantinedRecord] {
         let statement = try DirectStatement(
             """
             SELECT place, trackable, stream, reason, checksum, seq, time, kind, trip, payload FROM quarantine \
@@ -72,7 +71,7 @@ extension SpoolFile {
     }
 
     func putBack(
-        _ records: [PutBackRecord], of trackable: TrackableID, in stream: StreamID, _ db: Database
+        _ records: [PutBackRecord], of trackable: TrackableID, in stream: StreamID, _ db: SQLiteConnection
     ) throws {
         let entries = records.map { SpoolEntry($0.record, of: trackable, in: stream) }
         for (record, entry) in zip(records, entries) {
@@ -89,15 +88,17 @@ extension SpoolFile {
         _ = try self.dropQuarantined(records.map(\.place), db)
     }
 
-    func dropQuarantined(_ places: [Int64]?, _ db: Database) throws -> Int {
+    func dropQuarantined(_ places: [Int64]?, _ db: SQLiteConnection) throws -> Int {
         var count = 0
         if let places {
+            let deletion = try DirectStatement("DELETE FROM quarantine WHERE place = ?", in: db)
             for place in places {
-                try db.execute(sql: "DELETE FROM quarantine WHERE place = ?", arguments: [place])
+                deletion.bind(place, 1)
+                try deletion.run()
                 count += db.changesCount
             }
         } else {
-            try db.execute(sql: "DELETE FROM quarantine")
+            try db.execute("DELETE FROM quarantine")
             count = db.changesCount
         }
         self.book.quarantined -= count

@@ -1,11 +1,11 @@
-import GRDB
 import TrackingCore
 import TrackingSQLite
 
 /// The writing, reading and deletion of the rows of records in the log's file, inside a transaction.
 extension SpoolFile {
     func append(
-        _ entries: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime, knowsAges: Bool = true, _ db: Database
+        _ entries: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime, knowsAges: Bool = true,
+        _ db: SQLiteConnection
     ) throws {
         for entry in entries where self.book[entry.stream]?.stored.contains(entry.record.seq) == true {
             throw TrackingError(
@@ -51,7 +51,7 @@ extension SpoolFile {
         try statement.run(binding: record.payload, 8)
     }
 
-    func set(_ value: StoredValue, _ db: Database) throws {
+    func set(_ value: StoredValue, _ db: SQLiteConnection) throws {
         let statement = try DirectStatement(
             """
             INSERT INTO state (name, value, version, checksum) VALUES (?, ?, ?, ?) ON CONFLICT (name) \
@@ -67,7 +67,7 @@ extension SpoolFile {
     /// Reads the records of a stream with the given numbers, in order, until a limit of number or size is reached. The
     /// result also names the requested records, up to this limit, that were not found.
     func read(
-        _ id: StreamID, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int, _ db: Database
+        _ id: StreamID, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int, _ db: SQLiteConnection
     ) throws -> SpoolReading {
         guard let stream = self.book[id] else { return SpoolReading(missing: seqs) }
         var reader = RecordReader(stream, maximumCount: maximumCount, maximumBytes: maximumBytes)
@@ -82,7 +82,7 @@ extension SpoolFile {
 
     /// Reads the records of a range of numbers in the order of their rows in the table. Stops at the first row that is
     /// not the next record of the range. Most records of a stream were appended one after the other.
-    private func readRun(_ range: ClosedRange<UInt64>, _ reader: inout RecordReader, _ db: Database) throws {
+    private func readRun(_ range: ClosedRange<UInt64>, _ reader: inout RecordReader, _ db: SQLiteConnection) throws {
         guard range.upperBound - range.lowerBound >= Self.shortestRun else { return }
         let first = try DirectStatement("SELECT place FROM record WHERE stream = ? AND seq = ?", in: db)
         defer { first.reset() }
@@ -105,7 +105,7 @@ extension SpoolFile {
 
     /// Reads the rest of a range of record numbers through the index. Begins after the last record that was read
     /// already.
-    private func readRest(_ range: ClosedRange<UInt64>, _ reader: inout RecordReader, _ db: Database) throws {
+    private func readRest(_ range: ClosedRange<UInt64>, _ reader: inout RecordReader, _ db: SQLiteConnection) throws {
         guard reader.excess == nil, reader.last < range.upperBound else { return }
         let rows = try DirectStatement(
             """
@@ -139,7 +139,7 @@ extension SpoolFile {
 
     /// Removes records of a stream. For the lowest records, only the stream's floor, the lowest number that counts, is
     /// raised; their rows are deleted later. The rows of other records are deleted at once.
-    func remove(_ seqs: SeqSet, of id: StreamID, _ db: Database) throws {
+    func remove(_ seqs: SeqSet, of id: StreamID, _ db: SQLiteConnection) throws {
         guard let stream = self.book[id] else { return }
         var above = seqs.intersection(stream.stored)
         guard !above.isEmpty else { return }
@@ -155,7 +155,7 @@ extension SpoolFile {
     /// deleted.
     ///
     /// - Returns: `true` if the rows of all these records were found.
-    func delete(_ seqs: SeqSet, of stream: SpoolBook.Stream, _ db: Database) throws -> Bool {
+    func delete(_ seqs: SeqSet, of stream: SpoolBook.Stream, _ db: SQLiteConnection) throws -> Bool {
         let deletion = try DirectStatement(
             """
             DELETE FROM record WHERE place IN (SELECT place FROM record WHERE stream = ?1 AND seq BETWEEN ?2 AND ?3) \
@@ -174,7 +174,7 @@ extension SpoolFile {
         return count >= seqs.count
     }
 
-    func bytes(of range: ClosedRange<UInt64>, in stream: SpoolBook.Stream, _ db: Database) throws -> Int {
+    func bytes(of range: ClosedRange<UInt64>, in stream: SpoolBook.Stream, _ db: SQLiteConnection) throws -> Int {
         let sizes = try DirectStatement(
             "SELECT coalesce(sum(size), 0) FROM record WHERE stream = ? AND seq BETWEEN ? AND ?", in: db)
         defer { sizes.reset() }
@@ -184,7 +184,7 @@ extension SpoolFile {
         return try sizes.step() ? Int(sizes.integer(0)) : 0
     }
 
-    func forget(_ id: StreamID, _ db: Database) throws {
+    func forget(_ id: StreamID, _ db: SQLiteConnection) throws {
         guard let stream = self.book[id], stream.stored.isEmpty else { return }
         self.book.letGo(id)
         if try self.sweep(stream, atMost: Self.sweptAtOnce, db) < Self.sweptAtOnce { try self.drop(stream, db) }
@@ -192,7 +192,7 @@ extension SpoolFile {
 
     /// Deletes a stream, after the last row of its records: both copies of the stream's row in the file, and the stream
     /// in the index in memory.
-    func drop(_ stream: SpoolBook.Stream, _ db: Database) throws {
+    func drop(_ stream: SpoolBook.Stream, _ db: SQLiteConnection) throws {
         for sql in ["DELETE FROM stream WHERE number = ?", "DELETE FROM stream_copy WHERE number = ?"] {
             let statement = try DirectStatement(sql, in: db)
             statement.bind(stream.number, 1)
@@ -213,7 +213,7 @@ extension SpoolFile {
     ///
     /// - Returns: The dropped records; `nil` when no row had to be deleted. The list is empty if all deleted rows
     ///   belonged to records that were removed before.
-    func trim(to limits: SpoolLimits, now: UnixTime, _ db: Database) throws -> [SpoolPart]? {
+    func trim(to limits: SpoolLimits, now: UnixTime, _ db: SQLiteConnection) throws -> [SpoolPart]? {
         if limits != SpoolLimits() { try self.weigh(db) }
         var trimming = SpoolTrimming(limits: limits, count: self.book.count, bytes: self.book.bytes, now: now)
         guard trimming.mayTrim else { return nil }
@@ -237,7 +237,7 @@ extension SpoolFile {
     ///
     /// - Returns: The rows, and the place (row id) of the last of them; 0 for none.
     private func cut(
-        _ trimming: inout SpoolTrimming, _ db: Database
+        _ trimming: inout SpoolTrimming, _ db: SQLiteConnection
     ) throws -> (rows: ArraySlice<Trimmed>, place: Int64) {
         let statement = try DirectStatement("SELECT place, stream, seq, size, time FROM record ORDER BY place", in: db)
         defer { statement.reset() }
@@ -277,7 +277,7 @@ extension SpoolFile {
         return false
     }
 
-    private func trim(_ rows: ArraySlice<Trimmed>, through place: Int64, _ db: Database) throws -> [SpoolPart] {
+    private func trim(_ rows: ArraySlice<Trimmed>, through place: Int64, _ db: SQLiteConnection) throws -> [SpoolPart] {
         let deletion = try DirectStatement("DELETE FROM record WHERE place <= ?", in: db)
         deletion.bind(place, 1)
         try deletion.run()
@@ -296,7 +296,7 @@ extension SpoolFile {
         return parts
     }
 
-    func summary(_ db: Database) throws -> SpoolSummary {
+    func summary(_ db: SQLiteConnection) throws -> SpoolSummary {
         try self.weigh(db)
         var summary = SpoolSummary(
             dropped: self.book.dropped, quarantined: self.book.quarantined, lastPlace: self.book.nextPlace - 1)
@@ -317,7 +317,7 @@ extension SpoolFile {
 
     /// Returns the number of trips and of events in each stream, by the number that names the stream in the log's
     /// tables.
-    private func countRareKinds(_ db: Database) throws -> [Int64: [SpoolRecord.Kind: Int]] {
+    private func countRareKinds(_ db: SQLiteConnection) throws -> [Int64: [SpoolRecord.Kind: Int]] {
         let statement = try DirectStatement(
             "SELECT stream, kind, count(*) FROM held WHERE kind > 0 GROUP BY stream, kind", in: db)
         defer { statement.reset() }
@@ -331,7 +331,7 @@ extension SpoolFile {
 
     /// Returns the place (row id) and the time of the lowest record of a stream; `nil` if the stream has no record, or
     /// the index does not lead to it.
-    private func first(of stream: SpoolBook.Stream, _ db: Database) throws -> (place: Int64, time: UnixTime)? {
+    private func first(of stream: SpoolBook.Stream, _ db: SQLiteConnection) throws -> (place: Int64, time: UnixTime)? {
         guard let seq = stream.stored.first else { return nil }
         let statement = try DirectStatement("SELECT place, time FROM record WHERE stream = ? AND seq = ?", in: db)
         defer { statement.reset() }
@@ -342,7 +342,9 @@ extension SpoolFile {
 
     /// Returns at most `maximumCount` records that were not removed, with places (row ids) greater than `place` and up
     /// to `last`, in the order of their places. Damaged rows are skipped.
-    func waiting(after place: Int64, through last: Int64, maximumCount: Int, _ db: Database) throws -> [WaitingRecord] {
+    func waiting(after place: Int64, through last: Int64, maximumCount: Int, _ db: SQLiteConnection) throws
+        -> [WaitingRecord]
+    {
         let statement = try DirectStatement(
             """
             SELECT place, stream, seq, time, kind, trip, payload, checksum FROM held \

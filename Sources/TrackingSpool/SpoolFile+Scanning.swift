@@ -1,4 +1,3 @@
-import GRDB
 import TrackingCore
 import TrackingSQLite
 
@@ -8,7 +7,7 @@ extension SpoolFile {
     /// for in the whole table. Records that should be in the log and are not found in the table either are lost: the
     /// log no longer counts them.
     func readOrLetGo(
-        _ id: StreamID, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int, _ db: Database
+        _ id: StreamID, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int, _ db: SQLiteConnection
     ) throws -> SpoolReading {
         let reading = try self.read(id, seqs, maximumCount: maximumCount, maximumBytes: maximumBytes, db)
         guard let stream = self.book[id], !reading.missing.intersection(stream.stored).isEmpty else { return reading }
@@ -21,7 +20,7 @@ extension SpoolFile {
 
     /// Removes lost records from the log together with their marks, by which repetitions are recognized. A sender may
     /// then send such a record again.
-    private func letGo(_ lost: SeqSet, of stream: SpoolBook.Stream, _ db: Database) throws {
+    private func letGo(_ lost: SeqSet, of stream: SpoolBook.Stream, _ db: SQLiteConnection) throws {
         try self.forgetMarks(of: lost, in: stream, db)
         try self.remove(lost, of: stream.id, db)
     }
@@ -29,7 +28,7 @@ extension SpoolFile {
     /// Reads records of a stream without the index, until a limit is reached. Their rows are searched for in one pass
     /// over the whole table.
     private func scan(
-        _ stream: SpoolBook.Stream, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int, _ db: Database
+        _ stream: SpoolBook.Stream, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int, _ db: SQLiteConnection
     ) throws -> SpoolReading {
         var reader = RecordReader(stream, maximumCount: maximumCount, maximumBytes: maximumBytes)
         let row = try DirectStatement(
@@ -45,7 +44,7 @@ extension SpoolFile {
 
     /// Searches the whole table, without the index, for the rows of the given records of a stream. Returns the places
     /// (row ids) of these rows, in the order of the records' numbers.
-    private func places(of seqs: SeqSet, in stream: SpoolBook.Stream, _ db: Database) throws -> [Int64] {
+    private func places(of seqs: SeqSet, in stream: SpoolBook.Stream, _ db: SQLiteConnection) throws -> [Int64] {
         let held = seqs.intersection(stream.stored)
         let rows = try DirectStatement(
             "SELECT place, seq FROM record NOT INDEXED WHERE +stream = ? AND +seq BETWEEN ? AND ?", in: db)

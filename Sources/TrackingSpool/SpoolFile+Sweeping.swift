@@ -1,4 +1,3 @@
-import GRDB
 import TrackingCore
 import TrackingSQLite
 
@@ -13,7 +12,7 @@ extension SpoolFile {
 
     /// Deletes at most `count` rows of removed records, of all streams together. Also deletes each hidden stream that
     /// has no such rows left.
-    func sweep(atMost count: Int, _ db: Database) throws {
+    func sweep(atMost count: Int, _ db: SQLiteConnection) throws {
         var left = count
         for stream in self.book.streams where stream.unswept > 0 && left > 0 {
             left -= try self.sweep(stream, atMost: left, db)
@@ -26,7 +25,7 @@ extension SpoolFile {
     ///
     /// - Returns: The number of deleted rows.
     @discardableResult
-    func sweep(_ stream: SpoolBook.Stream, atMost count: Int, _ db: Database) throws -> Int {
+    func sweep(_ stream: SpoolBook.Stream, atMost count: Int, _ db: SQLiteConnection) throws -> Int {
         try self.weigh(stream, db)
         let statement = try DirectStatement(
             """
@@ -46,11 +45,11 @@ extension SpoolFile {
 
     /// Subtracts the bytes of removed records from the known size of the log. The call reads their rows, so it is made
     /// only when the size is needed.
-    func weigh(_ db: Database) throws {
+    func weigh(_ db: SQLiteConnection) throws {
         for stream in self.book.streams where stream.weighed < stream.floor { try self.weigh(stream, db) }
     }
 
-    private func weigh(_ stream: SpoolBook.Stream, _ db: Database) throws {
+    private func weigh(_ stream: SpoolBook.Stream, _ db: SQLiteConnection) throws {
         guard stream.weighed < stream.floor else { return }
         let bytes = try self.bytes(of: stream.weighed...(stream.floor - 1), in: stream, db)
         self.book.weighed(bytes, of: stream.id)

@@ -1,4 +1,3 @@
-import GRDB
 import SystemLibrary
 import TrackingCore
 import TrackingSQLite
@@ -14,7 +13,7 @@ struct SpoolDamage: Error {
 /// An open file of a device's log, with an index of its contents in memory (``SpoolBook``). It is used on one thread
 /// only.
 final class SpoolFile {
-    let connection: DatabaseQueue
+    let connection: SQLiteConnection
     var book = SpoolBook()
     /// The maximum number of marks that the log stores for one trackable. By its mark, the log recognizes a repetition
     /// of an ingested record. Once the maximum is exceeded by one percent, the oldest marks are deleted.
@@ -22,7 +21,6 @@ final class SpoolFile {
     /// The lock that keeps other programs from this log. It is held as long as this object exists.
     var lock: SpoolLock?
     private var isSynchronous: Bool?
-    private var inUse: Database?
     private var reserve: SpoolReserve
 
     /// Opens the file of a log, or makes it.
@@ -35,23 +33,12 @@ final class SpoolFile {
     ///   - isDamaged: `true` if the log is known to be damaged. Then only its pages are checked, not its indexes.
     /// - Throws: ``SpoolDamage``; `spoolFailed` if the log has another version; SQLite's own error.
     init(path: String, isOrderly: Bool, checkedSize: Int64, isDamaged: Bool = false) throws {
-        var configuration = Configuration()
-        configuration.busyMode = .immediateError
-        configuration.foreignKeysEnabled = false
-        configuration.prepareDatabase { db in
-            // Only one program opens the log, so the index of the write-ahead log can stay in memory.
-            try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
-            try db.execute(sql: "PRAGMA page_size = \(SpoolSchema.pageSize)")
-            try db.execute(sql: "PRAGMA cache_size = -2000")
-            try db.execute(sql: "PRAGMA journal_mode = WAL")
-            try db.execute(sql: "PRAGMA wal_autocheckpoint = 1000")
-            try db.execute(sql: "PRAGMA journal_size_limit = 8388608")
-        }
         self.reserve = SpoolReserve(path: path + ".reserve")
         // Positions are readable by the owner alone. SQLite gives its other files the permissions of this one.
         SystemLibrary.close(SystemLibrary.open(path, O_CREAT | O_CLOEXEC, 0o600))
-        self.connection = try DatabaseQueue(path: path, configuration: configuration)
+        self.connection = try SQLiteConnection(path: path)
         try self.use { db in
+            try self.configure(db)
             try self.prepare(
                 db, checkedSize: isOrderly ? 0 : checkedSize, by: isDamaged ? "quick_check" : "integrity_check")
             try self.load(db)
@@ -61,15 +48,8 @@ final class SpoolFile {
         if !isOrderly { try self.transaction(isDurable: true) { _ in } }
     }
 
-    /// Runs `body` with exclusive access to the log's database. `body` may call this method again.
-    func use<Value>(_ body: (Database) throws -> Value) throws -> Value {
-        if let inUse = self.inUse { return try body(inUse) }
-        return try self.connection.writeWithoutTransaction { db in
-            self.inUse = db
-            defer { self.inUse = nil }
-            return try body(db)
-        }
-    }
+    /// Runs `body` with the connection to the log's database. `body` may call this method again.
+    func use<Value>(_ body: (SQLiteConnection) throws -> Value) rethrows -> Value { try body(self.connection) }
 
     /// Runs `body` in one transaction. If it fails, neither the file nor the index in memory contains a change by
     /// `body`. If the disk is full, `body` may run a second time after room was made.
@@ -78,17 +58,19 @@ final class SpoolFile {
     ///   - isDurable: `true` if the transaction must survive a power cut once the method has returned.
     ///   - growth: The number of bytes that `body` adds to the file. With 0, `body` may also run on a full disk,
     ///     because it makes room.
-    func transaction<Value>(isDurable: Bool, growth: Int = 0, _ body: (Database) throws -> Value) throws -> Value {
+    func transaction<Value>(isDurable: Bool, growth: Int = 0, _ body: (SQLiteConnection) throws -> Value) throws
+        -> Value
+    {
         try self.use { db in
             if growth > 0, try !self.makeRoom(for: growth, db) {
-                throw DatabaseError(resultCode: .SQLITE_FULL, message: "the disk is full")
+                throw SQLiteError(.full, message: "the disk is full")
             }
             do {
                 return try self.attempt(isDurable: isDurable, db, body)
-            } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
+            } catch let error as SQLiteError where error.code == .full {
                 // The write-ahead log may fill the disk. The released reserve is enough to move it into the file.
                 self.reserve.release()
-                _ = try? db.checkpoint(.truncate)
+                try? db.checkpoint()
                 // Rows are deleted before the reserve is taken again, because deleting takes room as well.
                 if growth > 0, self.book.unswept > 0 {
                     try self.attempt(isDurable: false, db) { try self.sweep(atMost: Self.sweptAtOnce, $0) }
@@ -101,7 +83,7 @@ final class SpoolFile {
 
     /// Returns `true` if there is room for `growth` more bytes. If there is none, first deletes rows of removed
     /// records.
-    private func makeRoom(for growth: Int, _ db: Database) throws -> Bool {
+    private func makeRoom(for growth: Int, _ db: SQLiteConnection) throws -> Bool {
         while try !self.hasRoom(for: growth, db) {
             guard self.book.unswept > 0 else { return false }
             try self.transaction(isDurable: false) { try self.sweep(atMost: Self.sweptAtOnce, $0) }
@@ -112,36 +94,36 @@ final class SpoolFile {
     /// Returns `true` if the disk has room for `growth` more bytes in the log and, besides, for a later removal of
     /// records, which takes room itself. The room exists if the reserve file exists or can be made now, or if the log's
     /// file has enough unused pages.
-    private func hasRoom(for growth: Int, _ db: Database) throws -> Bool {
+    private func hasRoom(for growth: Int, _ db: SQLiteConnection) throws -> Bool {
         if self.reserve.hold() { return true }
-        let free = try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
+        let free = Int(try db.integer("PRAGMA freelist_count") ?? 0)
         return free >= 16 + growth / SpoolSchema.pageSize * 2
     }
 
     private func attempt<Value>(
-        isDurable: Bool, _ db: Database, _ body: (Database) throws -> Value
+        isDurable: Bool, _ db: SQLiteConnection, _ body: (SQLiteConnection) throws -> Value
     ) throws -> Value {
         if self.isSynchronous != isDurable {
-            try db.execute(sql: "PRAGMA synchronous = \(isDurable ? "FULL" : "NORMAL")")
+            try db.execute("PRAGMA synchronous = \(isDurable ? "FULL" : "NORMAL")")
             self.isSynchronous = isDurable
         }
         let before = self.book
         do {
-            try db.beginTransaction(.immediate)
-            let value = try body(db)
-            try self.writeStreams(db)
-            try db.commit()
+            let value = try db.transaction {
+                let value = try body(db)
+                try self.writeStreams(db)
+                return value
+            }
             self.book.written()
             return value
         } catch {
-            if db.isInsideTransaction { try? db.rollback() }
             self.book = before
             throw error
         }
     }
 
     /// Writes the rows of the streams that have changed since their rows were last written.
-    private func writeStreams(_ db: Database) throws {
+    private func writeStreams(_ db: SQLiteConnection) throws {
         for stream in self.book.streams where stream.isDirty {
             for table in ["stream", "stream_copy"] {
                 let statement = try DirectStatement(
@@ -166,16 +148,27 @@ final class SpoolFile {
     func close() throws {
         self.book.update { _ in }
         try self.transaction(isDurable: true) { _ in }
-        try self.use { db in _ = try db.checkpoint(.truncate) }
+        try self.use { try $0.checkpoint() }
         try self.connection.close()
     }
 }
 
-/// The steps of opening a log's file: checking it, creating its tables if it is new, and loading the index into memory.
+/// The steps of opening a log's file: configuring SQLite, checking the file, creating its tables if it is new, and
+/// loading the index into memory.
 extension SpoolFile {
-    private func prepare(_ db: Database, checkedSize: Int64, by check: String) throws {
-        let found = try String.fetchAll(db, sql: "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid")
-        if found.isEmpty, try Int64.fetchOne(db, sql: "PRAGMA page_count") ?? 0 > 1 {
+    private func configure(_ db: SQLiteConnection) throws {
+        // Only one program opens the log, so the index of the write-ahead log can stay in memory.
+        try db.execute("PRAGMA locking_mode = EXCLUSIVE")
+        try db.execute("PRAGMA page_size = \(SpoolSchema.pageSize)")
+        try db.execute("PRAGMA cache_size = -2000")
+        try db.execute("PRAGMA journal_mode = WAL")
+        try db.execute("PRAGMA wal_autocheckpoint = 1000")
+        try db.execute("PRAGMA journal_size_limit = 8388608")
+    }
+
+    private func prepare(_ db: SQLiteConnection, checkedSize: Int64, by check: String) throws {
+        let found = try db.texts("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid")
+        if found.isEmpty, try db.integer("PRAGMA page_count") ?? 0 > 1 {
             throw SpoolDamage(reason: "its tables are missing")
         }
         guard !found.isEmpty else { return try self.makeTables(db) }
@@ -183,20 +176,19 @@ extension SpoolFile {
         guard found == SpoolSchema.statements else {
             throw SpoolDamage(reason: "its tables are not those of a log", hasOtherTables: true)
         }
-        guard try Int64.fetchOne(db, sql: "PRAGMA auto_vacuum") == 0,
-            try Int64.fetchOne(db, sql: "PRAGMA page_size") == Int64(SpoolSchema.pageSize)
+        guard try db.integer("PRAGMA auto_vacuum") == 0,
+            try db.integer("PRAGMA page_size") == Int64(SpoolSchema.pageSize)
         else { throw SpoolDamage(reason: "its header is not that of a log") }
-        let pages = try Int64.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+        let pages = try db.integer("PRAGMA page_count") ?? 0
         guard pages * Int64(SpoolSchema.pageSize) <= checkedSize else { return }
-        let verdict = try String.fetchOne(db, sql: "PRAGMA \(check)(1)") ?? "no answer"
+        let verdict = try db.texts("PRAGMA \(check)(1)", atMost: 1).first ?? "no answer"
         guard verdict == "ok" else { throw SpoolDamage(reason: verdict) }
     }
 
-    private func makeTables(_ db: Database) throws {
-        try db.inTransaction(.immediate) {
-            for statement in SpoolSchema.statements { try db.execute(sql: statement) }
-            try db.execute(sql: "PRAGMA user_version = \(SpoolSchema.version)")
-            return .commit
+    private func makeTables(_ db: SQLiteConnection) throws {
+        try db.transaction {
+            for statement in SpoolSchema.statements { try db.execute(statement) }
+            try db.execute("PRAGMA user_version = \(SpoolSchema.version)")
         }
     }
 
@@ -204,8 +196,8 @@ extension SpoolFile {
     ///
     /// - Throws: `spoolFailed` for another version from 1 to 999, which this program can neither read nor salvage.
     ///   ``SpoolDamage`` for any other wrong number, which no version ever had.
-    private func checkVersion(_ db: Database) throws {
-        let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+    private func checkVersion(_ db: SQLiteConnection) throws {
+        let version = Int(try db.integer("PRAGMA user_version") ?? 0)
         guard version != SpoolSchema.version else { return }
         guard (1..<1000).contains(version) else {
             throw SpoolDamage(reason: "its header is not that of a log", hasOtherTables: true)
@@ -216,20 +208,19 @@ extension SpoolFile {
                 + "\(SpoolSchema.version). Use the program that made the log, or name another file")
     }
 
-    private func load(_ db: Database) throws {
+    private func load(_ db: SQLiteConnection) throws {
         try self.loadStreams(db)
         try self.loadRecords(db)
-        self.book.quarantined = try Int.fetchOne(db, sql: "SELECT count(*) FROM quarantine") ?? 0
-        let places = try Int64.fetchAll(
-            db,
-            sql: "SELECT coalesce(max(place), 0) FROM record UNION ALL SELECT coalesce(max(place), 0) FROM quarantine")
+        self.book.quarantined = Int(try db.integer("SELECT count(*) FROM quarantine") ?? 0)
+        let places = try db.integers(
+            "SELECT coalesce(max(place), 0) FROM record UNION ALL SELECT coalesce(max(place), 0) FROM quarantine")
         guard let last = places.max(), (0..<Int64.max).contains(last) else {
             throw SpoolDamage(reason: "the positions of its records in the file are out of range")
         }
         self.book.nextPlace = last + 1
     }
 
-    private func loadStreams(_ db: Database) throws {
+    private func loadStreams(_ db: SQLiteConnection) throws {
         let statement = try DirectStatement("SELECT * FROM stream ORDER BY number", in: db)
         defer { statement.reset() }
         while try statement.step() {
@@ -246,7 +237,7 @@ extension SpoolFile {
 
     /// Reads the numbers of all records from the index, but not the records themselves. Checks that the whole index is
     /// in order.
-    private func loadRecords(_ db: Database) throws {
+    private func loadRecords(_ db: SQLiteConnection) throws {
         let rows = try DirectStatement("SELECT stream, seq, size FROM record ORDER BY stream, seq", in: db)
         defer { rows.reset() }
         var (number, tally): (Int64, StreamTally?) = (.min, nil)

@@ -1,6 +1,6 @@
-import Foundation
-import GRDB
+import FoundationEssentials
 import TrackingCore
+import TrackingSQLite
 
 /// Opens the file of a device's log under a lock, or makes a new log. Salvages a damaged log first.
 struct SpoolOpening {
@@ -80,15 +80,13 @@ struct SpoolOpening {
     /// disk, the memory, permissions, another program, or another version of the log.
     private func damage(_ error: any Error) -> String? {
         if let damage = error as? SpoolDamage { return damage.reason }
-        guard let error = error as? DatabaseError else { return nil }
-        let reason = error.message ?? error.resultCode.description
-        switch error.resultCode {
-        case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_FULL, .SQLITE_NOMEM, .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
-            return nil
-        case .SQLITE_IOERR: return error.extendedResultCode == .SQLITE_IOERR_SHORT_READ ? reason : nil
+        guard let error = error as? SQLiteError else { return nil }
+        switch error.code {
+        case .busy, .locked, .full, .outOfMemory, .cannotOpen, .permissionDenied, .unauthorized: return nil
+        case .inputOutput: return error.extendedCode == .shortRead ? error.message : nil
         // SQLite also reports a damaged header as read-only. It is damage if the file's permissions allow writing.
-        case .SQLITE_READONLY: return FileManager.default.isWritableFile(atPath: self.path) ? reason : nil
-        default: return reason
+        case .readOnly: return FileManager.default.isWritableFile(atPath: self.path) ? error.message : nil
+        default: return error.message
         }
     }
 

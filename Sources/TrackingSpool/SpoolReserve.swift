@@ -1,4 +1,4 @@
-import Foundation
+import SystemLibrary
 
 /// A file that reserves room on the disk. When the disk is full, the file is removed, because removing records
 /// temporarily takes room as well.

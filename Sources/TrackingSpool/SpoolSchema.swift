@@ -1,4 +1,3 @@
-import GRDB
 import TrackingCore
 
 /// The tables of a device's log.

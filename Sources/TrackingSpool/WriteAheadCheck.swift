@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// A check for a damaged write-ahead log. SQLite itself ignores everything after the damage, and does not report that.
 ///

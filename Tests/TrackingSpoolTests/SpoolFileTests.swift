@@ -3,6 +3,7 @@ import GRDB
 import TestSupport
 import Testing
 import TrackingCore
+import TrackingSQLite
 
 @testable import TrackingSpool
 
@@ -63,7 +64,7 @@ import TrackingCore
             let file = try SpoolFile(path: folder.appending(path: "log").path(), isOrderly: false, checkedSize: 0)
             for isDurable in [true, false, true] {
                 let level = try file.transaction(isDurable: isDurable) {
-                    try Int.fetchOne($0, sql: "PRAGMA synchronous")
+                    try $0.integer("PRAGMA synchronous")
                 }
                 #expect(level == (isDurable ? 2 : 1))
             }
@@ -106,7 +107,7 @@ import TrackingCore
                 try file.use { db in try file.known([try mark(1)], of: van, db)[try mark(1)]?.seq }
             }
             try append(1)
-            try file.use { try $0.execute(sql: "UPDATE mark SET checksum = checksum + 1") }
+            try file.use { try $0.execute("UPDATE mark SET checksum = checksum + 1") }
             #expect(try known() == nil)
             try append(2)
             #expect(try known() == 2)

@@ -47,7 +47,7 @@ extension SQLiteHistoryStore {
 
     /// Returns the reason why the database file could not be rewritten after an erasure, and advice for the user.
     private static func remedy(for error: any Error) -> String {
-        guard let error = error as? DatabaseError else { return "\(error); erase again" }
+        guard let error = DatabaseError.converted(error) as? DatabaseError else { return "\(error); erase again" }
         let advice =
             switch error.resultCode {
             case .SQLITE_BUSY, .SQLITE_LOCKED: "erase again when no program reads it"

@@ -302,7 +302,7 @@ extension SQLiteHistoryStore {
     }
 
     private static func explain(_ error: any Error, _ path: String) -> TrackingError {
-        switch error {
+        switch DatabaseError.converted(error) {
         case let error as TrackingError: return error
         case let error as DatabaseError where error.resultCode == .SQLITE_NOTADB:
             return TrackingError(
@@ -313,7 +313,7 @@ extension SQLiteHistoryStore {
             let code = Self.code(of: error.resultCode)
             let advice = code == .storeFailed ? ". Check the file, its permissions and the disk" : ""
             return TrackingError(code, text + advice)
-        default: return TrackingError(.storeFailed, "cannot use the history \(path): \(error)")
+        case let error: return TrackingError(.storeFailed, "cannot use the history \(path): \(error)")
         }
     }
 
