@@ -33,7 +33,6 @@ let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
-let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
 let package = Package(
     name: "godwit",
@@ -57,7 +56,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
-        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
@@ -166,8 +164,8 @@ let package = Package(
         .target(
             name: "GodwitOptions",
             dependencies: [
-                "SystemLibrary", "TrackingCore", "TrackingMQTT", "TrackingRuntime", argumentParser, logging, lifecycle,
-                signals, yams,
+                "CYAML", "SystemLibrary", "TrackingCore", "TrackingMQTT", "TrackingRuntime", argumentParser, logging,
+                lifecycle, signals,
             ],
             swiftSettings: settings),
         .executableTarget(

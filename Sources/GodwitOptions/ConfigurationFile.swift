@@ -1,6 +1,5 @@
 import ArgumentParser
 import FoundationEssentials
-private import Yams
 
 /// The content of a configuration file (YAML): the options with their values and line numbers.
 public struct ConfigurationFile: Sendable {
@@ -8,8 +7,8 @@ public struct ConfigurationFile: Sendable {
     struct Entry: Sendable {
         let key: String
         let value: Value
-        /// The line of the key in the file, from 1; `nil` if the YAML parser does not report it.
-        let line: Int?
+        /// The line of the key in the file, from 1.
+        let line: Int
     }
 
     /// The value of a key in the configuration file. A single value is the text as it is written in the file.
@@ -51,12 +50,11 @@ public struct ConfigurationFile: Sendable {
         guard let text = String(validating: data, as: UTF8.self) else {
             throw ConfigurationFileError.notUTF8(path, line: Self.lineThatIsNotUTF8(data))
         }
-        let root: Node?
-        // Yams rejects a byte order mark.
-        do { root = try Yams.compose(yaml: text.first == "\u{FEFF}" ? String(text.dropFirst()) : text) } catch {
+        let root: Value?
+        do { root = try YAMLReader.document(in: text.first == "\u{FEFF}" ? String(text.dropFirst()) : text) } catch {
             throw ValidationError("cannot read the configuration file '\(path)'\(Self.fault(error))")
         }
-        switch root.map(Self.value) {
+        switch root {
         case nil, .nothing: self.entries = []
         case .mapping(let entries): self.entries = entries
         case .text, .list:
@@ -70,25 +68,23 @@ public struct ConfigurationFile: Sendable {
 
     /// Returns the beginning of an error message about a key: the path of the configuration file, the line and the key.
     func place(_ entry: Entry) -> String {
-        "'\(self.path)'" + (entry.line.map { ", line \($0)" } ?? "") + ": the key '\(entry.key)'"
+        "'\(self.path)', line \(entry.line): the key '\(entry.key)'"
     }
 
-    /// Returns the line and the kind of an error in the YAML syntax, as text. The parser's own message is left out,
-    /// because it quotes lines of the file, which may contain secrets.
+    /// Returns the line and the kind of a fault in the YAML text, as text. No line of the file is quoted, because the
+    /// file may contain secrets.
     private static func fault(_ error: any Error) -> String {
-        switch error as? YamlError {
-        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
-            .composer(_, let problem, let mark, _):
-            return ", line \(mark.line), column \(mark.column): not valid YAML: \(problem)"
-        case .reader(let problem, let offset, _, let yaml):
-            let line = offset.map { 1 + yaml.prefix($0).count(where: \.isNewline) }
-            return (line.map { ", line \($0)" } ?? "") + ": not valid YAML: \(problem)"
-        case .duplicatedKeysInMapping(let keys, let context):
-            let isName = { (key: String) in key.utf8.count <= 64 && key.allSatisfy { $0.isLetter || $0 == "-" } }
-            let key = keys.first(where: isName).map { "the key '\($0)'" } ?? "a key"
-            return ", line \(context.mark.line): \(key) is given twice"
-        case .no, .memory, .writer, .emitter, .representer, .dataCouldNotBeDecoded, nil:
-            return ": not valid YAML"
+        switch error as? YAMLFault {
+        case .syntax(let problem, let line, let column):
+            return ", line \(line), column \(column): not valid YAML: \(problem)"
+        case .character(let problem, let line): return ", line \(line): not valid YAML: \(problem)"
+        case .duplicateKey(let key, let line):
+            let isName = key.utf8.count <= 64 && key.allSatisfy { $0.isLetter || $0 == "-" }
+            return ", line \(line): \(isName && !key.isEmpty ? "the key '\(key)'" : "a key") is given twice"
+        case .tooLarge(let line):
+            return
+                ", line \(line): more than \(YAMLReader.maximumValues) values, or more than \(YAMLReader.maximumDepth) lists and mappings inside each other. Write fewer values"
+        case .memory, nil: return ": not valid YAML"
         }
     }
 
@@ -96,19 +92,6 @@ public struct ConfigurationFile: Sendable {
     private static func lineThatIsNotUTF8(_ data: Data) -> Int {
         let lines = data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         return 1 + (lines.firstIndex { String(validating: $0, as: UTF8.self) == nil } ?? 0)
-    }
-
-    private static func value(_ node: Node) -> Value {
-        switch node {
-        case .scalar(let scalar): node.null == nil ? .text(scalar.string) : .nothing
-        case .sequence(let sequence): .list(sequence.map(self.value))
-        case .mapping(let mapping):
-            .mapping(
-                mapping.map { key, value in
-                    Entry(key: key.string ?? "", value: self.value(value), line: key.mark?.line)
-                })
-        case .alias: .nothing  // the parser resolves aliases and never returns one
-        }
     }
 }
 
