@@ -124,6 +124,13 @@ public struct TrackableOptions: ParsableArguments {
             valueName: "seconds", visibility: .hidden))
     public var maximumSilence: Double?
 
+    /// The text about the trackable that is published to its subscribers; `nil` for none.
+    @Option(
+        help: ArgumentHelp(
+            "Publish this text about the trackable to everyone who watches it: at most 1024 bytes.",
+            valueName: "text", visibility: .hidden))
+    public var metadata: String?
+
     /// Creates the trackable options with their default values. The command-line parser then sets the given values.
     public init() {}
 
@@ -135,7 +142,7 @@ public struct TrackableOptions: ParsableArguments {
             resolutionFarWatched: self.resolutionFarWatched, resolutionNear: self.resolutionNear,
             resolutionNearWatched: self.resolutionNearWatched, batteryThreshold: self.batteryThreshold,
             lowBatteryMultiplier: self.lowBatteryMultiplier, floor: self.floor, ceiling: self.ceiling,
-            filter: self.filter, maximumSilence: self.maximumSilence)
+            filter: self.filter, maximumSilence: self.maximumSilence, metadata: self.metadata)
     }
 
     /// Returns the trackables to track, with their settings. They come from the options and from the key `trackables`
@@ -220,6 +227,8 @@ public struct TrackableSettings: Hashable, Sendable {
     /// The longest time, in seconds, between two sent positions: after it, a position is sent even if the trackable
     /// does not move. 0 for no such limit, `nil` for the default.
     public var maximumSilence: Double?
+    /// The text about the trackable that is published to its subscribers; `nil` for none.
+    public var metadata: String?
 
     /// The long names of the options that these settings set to another value than the default. An error message lists
     /// them.
@@ -234,7 +243,7 @@ public struct TrackableSettings: Hashable, Sendable {
             ("battery-threshold", self.batteryThreshold != nil),
             ("low-battery-multiplier", self.lowBatteryMultiplier != nil), ("floor", self.floor != nil),
             ("ceiling", self.ceiling != nil), ("filter", self.filter != .both),
-            ("maximum-silence", self.maximumSilence != nil),
+            ("maximum-silence", self.maximumSilence != nil), ("metadata", self.metadata != nil),
         ]
         return all.filter(\.1).map(\.0)
     }
@@ -249,6 +258,14 @@ public struct TrackableSettings: Hashable, Sendable {
             throw ValidationError("--maximum-silence must be 0 to 1000000000 seconds, not \(seconds)")
         }
         return .seconds(seconds)
+    }
+
+    /// Returns the text about the trackable that is published to its subscribers; `nil` for none.
+    ///
+    /// - Throws: `ValidationError` if the text is empty or too long, or has characters that are not allowed.
+    public func checkedMetadata() throws -> String? {
+        guard let metadata = self.metadata, !metadata.isMetadata else { return self.metadata }
+        throw ValidationError("--metadata must be \(WireLimits.metadataRule); found \(metadata.utf8.count) bytes")
     }
 
     /// Makes the trackable's constraints: its own resolutions, its thresholds for being near, and its rule for a low
@@ -299,7 +316,7 @@ extension TrackableSettings {
     static let keys: Set<String> = [
         "id", "destination", "proximity", "arrival", "resolution", "resolution-far", "resolution-far-watched",
         "resolution-near", "resolution-near-watched", "battery-threshold", "low-battery-multiplier", "floor", "ceiling",
-        "filter", "maximum-silence",
+        "filter", "maximum-silence", "metadata",
     ]
 
     /// Reads the list of trackables under the key `trackables` of a configuration file. The list is empty without that
@@ -355,6 +372,7 @@ private struct TrackableReader {
         settings.ceiling = try self.value("ceiling")
         settings.filter = try self.value("filter") ?? .both
         settings.maximumSilence = try self.value("maximum-silence")
+        settings.metadata = try self.value("metadata")
         return (try TrackableOptions.id(id), settings)
     }
 

@@ -60,7 +60,10 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     /// Tracks a trackable from now on. Does nothing when the trackable is tracked already.
     ///
     /// - Parameter trackable: The name and the settings of the trackable.
-    public func add(_ trackable: Trackable) { self.mailbox.post(.add(trackable)) }
+    public func add(_ trackable: Trackable) {
+        self.checkMetadata(of: trackable)
+        self.mailbox.post(.add(trackable))
+    }
 
     /// Tracks a trackable, as ``add(_:)`` does, and also makes it the ``active`` trackable.
     ///
@@ -70,11 +73,14 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         self.add(trackable)
     }
 
-    /// Changes the settings of a tracked trackable: its destination, its constraints on resolutions, or its update
-    /// filter. Does nothing when the trackable is not tracked.
+    /// Changes the settings of a tracked trackable: its destination, its constraints on resolutions, its update filter,
+    /// or its metadata. Does nothing when the trackable is not tracked.
     ///
     /// - Parameter trackable: The id of the trackable, and all settings from now on.
-    public func change(_ trackable: Trackable) { self.mailbox.post(.change(trackable)) }
+    public func change(_ trackable: Trackable) {
+        self.checkMetadata(of: trackable)
+        self.mailbox.post(.change(trackable))
+    }
 
     /// Stops tracking a trackable: clears its presence and resolution and ends its trip. The retained position
     /// remains. No further states are delivered for it.

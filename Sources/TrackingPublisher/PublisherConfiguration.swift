@@ -11,6 +11,17 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
     /// The lease: the time after a heartbeat for which other clients count this publisher as alive. Whole seconds;
     /// clamped to 1…86,400.
     public var lease: Duration = .seconds(90)
+    /// The time for which subscribers still count this publisher as present after its connection broke, in whole seconds,
+    /// 1…86,400, but not beyond ``lease``. With `nil`, it counts as gone when its connection breaks.
+    ///
+    /// A publisher that connects again within this time was never absent. An orderly end is not affected.
+    public var remainsPresentFor: Duration?
+    /// `true` if the publisher publishes each trackable's resolution in force, with its destination and the remaining
+    /// way.
+    ///
+    /// With `false`, subscribers cannot know when the next position is due, and the trackable never becomes stale for
+    /// them. Requests of subscribers take effect all the same.
+    public var sendsResolution = true
     /// The resolution (accuracy, interval and distance between updates) of a trackable without constraints and
     /// requests.
     public var defaultResolution = Resolution.standard
@@ -88,6 +99,7 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
         var next = self
         (next.client, next.session, next.topicRoot, next.lease) = (old.client, old.session, old.topicRoot, old.lease)
         (next.isClientRandom, next.takesCommands) = (old.isClientRandom, old.takesCommands)
+        next.remainsPresentFor = old.remainsPresentFor
         next.sendsLive = old.sendsLive
         next.recording.recorders = old.recording.recorders
         next.recording.unnamedRecorder = old.recording.unnamedRecorder

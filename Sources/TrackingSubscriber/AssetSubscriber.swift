@@ -198,7 +198,8 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         self.events.compactMap { if case .state(id, let state, _) = $0 { state } else { nil } }
     }
 
-    /// Returns the changes of the presence of one trackable's publisher (present, absent or unknown), from now on.
+    /// Returns the changes of the presence of one trackable's publisher (present, absent or unknown) and of its text
+    /// about the trackable, from now on.
     public func presence(of id: TrackableID) -> some AsyncSequence<PublisherPresence, Never> & Sendable {
         self.events.compactMap { if case .presence(id, let presence) = $0 { presence } else { nil } }
     }

@@ -11,6 +11,9 @@ public struct SubscriberConfiguration: MemberConfiguration, Hashable {
     /// The lease of the subscriber: the time after each of its heartbeats for which publishers count it as present.
     /// Whole seconds from 1 to 86,400.
     public var lease: Duration = .seconds(90)
+    /// The time for which publishers still count the subscriber as present after its connection broke, in whole seconds,
+    /// 1…86,400, but not beyond ``lease``. With `nil`, the time is 2 s. An orderly end is not affected.
+    public var remainsPresentFor: Duration?
     /// `true` for a subscriber that does not announce its presence. Publishers do not count it as a subscriber, and it
     /// cannot request a resolution.
     public var isSilent = false
@@ -99,7 +102,8 @@ public enum SubscriberState: String, Hashable, Sendable, CaseIterable {
     case failed = "FAILED"
 }
 
-/// The presence of a trackable's publisher, and the time at which its last message arrived.
+/// The presence of a trackable's publisher, the time at which its last message arrived, and its text about the
+/// trackable.
 public struct PublisherPresence: Hashable, Sendable {
     /// The presence of a trackable's publisher, as far as the subscriber knows.
     public enum Status: String, Hashable, Sendable, CaseIterable {
@@ -116,11 +120,15 @@ public struct PublisherPresence: Hashable, Sendable {
     /// The time at which the last live position, presence or heartbeat of the publisher arrived, by the wall clock of
     /// this subscriber's computer. The broker's retained copies do not count. `nil` if none arrived.
     public var lastSeen: UnixTime?
+    /// The publisher's text about the trackable, at most 1,024 bytes; `nil` for none, and without a publisher.
+    public var metadata: String?
 
-    /// Creates the presence of a trackable's publisher from its status and the time at which its last message arrived.
-    public init(status: Status, lastSeen: UnixTime?) {
+    /// Creates the presence of a trackable's publisher from its status, the time at which its last message arrived, and
+    /// its text about the trackable.
+    public init(status: Status, lastSeen: UnixTime?, metadata: String? = nil) {
         self.status = status
         self.lastSeen = lastSeen
+        self.metadata = metadata
     }
 }
 
@@ -176,7 +184,8 @@ public enum SubscriberEvent: Hashable, Sendable {
     /// The subscriber's state for a trackable changed. The error is the reason; it is `nil` if there is no particular
     /// reason.
     case state(TrackableID, SubscriberState, TrackingError?)
-    /// The presence of the trackable's publisher changed to present, absent or unknown.
+    /// The presence of the trackable's publisher changed to present, absent or unknown, or its text about the trackable
+    /// changed.
     case presence(TrackableID, PublisherPresence)
     /// The broker rejects the subscription to a trackable, or to all trackables (`nil`), with this reason. The
     /// subscriber tries again after waits of up to 15 minutes. The event is delivered once for a rejection that lasts,

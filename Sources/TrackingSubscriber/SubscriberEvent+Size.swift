@@ -19,7 +19,8 @@ extension SubscriberEvent {
             case .event(_, let event): event.approximateBytes
             case .journey(_, let journey?): journey.approximateBytes
             case .estimate(_, let estimate?): estimate.approximateBytes
-            case .locationCleared, .state, .presence, .resolution, .trip, .journey, .estimate, .silent, .connection: 0
+            case .presence(_, let presence): presence.metadata?.utf8.count ?? 0
+            case .locationCleared, .state, .resolution, .trip, .journey, .estimate, .silent, .connection: 0
             }
         return MemoryLayout<SubscriberEvent>.stride + content
     }

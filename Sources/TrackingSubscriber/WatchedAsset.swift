@@ -22,8 +22,11 @@ struct WatchedAsset: Sendable {
         self._preference = Boxed(wrappedValue: kind == .enhanced ? EnhancedPreference() : nil)
     }
 
-    /// `true` while a publisher of the trackable is present and its resolution in force is known.
-    var hasState: Bool { self.owner != nil && self.resolution != nil }
+    /// `true` while a publisher of the trackable is present, and its resolution in force is known or not published.
+    var hasState: Bool {
+        guard let owner = self.owner else { return false }
+        return self.resolution != nil || owner.presence.sendsResolution == false
+    }
 
     /// The resolution in force, with which the trackable's publisher publishes; `nil` while no publisher is present or
     /// no resolution was received.
@@ -168,9 +171,11 @@ struct WatchedAsset: Sendable {
         var events: [SubscriberEvent] = []
         let status: PublisherPresence.Status =
             link.isConnected ? (self.owner == nil ? .absent : .present) : .unknown
-        if status != self.delivered.presence {
-            self.delivered.presence = status
-            events.append(.presence(self.id, PublisherPresence(status: status, lastSeen: self.signs.lastSeen)))
+        let metadata = self.owner?.presence.metadata
+        if status != self.delivered.presence || metadata != self.delivered.metadata {
+            (self.delivered.presence, self.delivered.metadata) = (status, metadata)
+            let presence = PublisherPresence(status: status, lastSeen: self.signs.lastSeen, metadata: metadata)
+            events.append(.presence(self.id, presence))
         }
         let state = self.state(link)
         if state != self.delivered.state {
@@ -295,6 +300,8 @@ private struct DeliveredFacts: Sendable {
     @Boxed var records = DeliveredRecords()
     var state: SubscriberState?
     var presence: PublisherPresence.Status?
+    /// The publisher's text about the trackable, as far as it was delivered.
+    @Boxed var metadata: String? = nil
     private var trip: RecordName?
 
     mutating func isNews(_ trip: Trip?) -> Bool {

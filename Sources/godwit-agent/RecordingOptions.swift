@@ -66,6 +66,18 @@ struct RecordingOptions: ParsableArguments {
             valueName: "keep|clear", visibility: .hidden))
     var onCollision = CollisionRule.keep
 
+    @Option(
+        help: ArgumentHelp(
+            "Publish the resolution in force of each trackable, with its destination.", valueName: "on|off",
+            visibility: .hidden))
+    var sendResolution = Switch.on
+
+    @Option(
+        help: ArgumentHelp(
+            "Count as present for this many seconds after the connection broke, 1 to 86400. Default: not at all.",
+            valueName: "seconds", visibility: .hidden))
+    var remainPresent: Int?
+
     /// The strongest failure that a record in the log survives: a power cut (`full`), or only a crash of the program
     /// (`normal`).
     enum Durability: String, ExpressibleByArgument, CaseIterable {
@@ -80,6 +92,9 @@ struct RecordingOptions: ParsableArguments {
         _ = try self.recorders()
         for (name, value) in [("--keep-points", self.keepPoints), ("--keep-bytes", self.keepBytes)] {
             if let value, value < 1 { throw ValidationError("\(name) must be 1 or more, not \(value)") }
+        }
+        if let seconds = self.remainPresent, !(1...86_400).contains(seconds) {
+            throw ValidationError("--remain-present must be 1 to 86400 seconds, not \(seconds)")
         }
         if let days = self.keepDays, !(days > 0 && days <= 36_500) {
             throw ValidationError("--keep-days must be above 0 and at most 36500, not \(days)")
@@ -106,6 +121,8 @@ struct RecordingOptions: ParsableArguments {
         configuration.recording.batchWindow = try self.window()
         configuration.recording.recorders = try self.recorders()
         configuration.sendsLive = self.live == .on
+        configuration.sendsResolution = self.sendResolution == .on
+        configuration.remainsPresentFor = self.remainPresent.map { .seconds($0) }
         configuration.onCollision = self.onCollision
         configuration.limits = SpoolLimits(
             maximumCount: self.keepPoints, maximumBytes: self.keepBytes,

@@ -80,6 +80,7 @@ struct Run: AsyncParsableCommand {
         trackable.ceiling = settings.ceiling
         trackable.filter = settings.filter
         trackable.maximumSilence = try settings.silence()
+        trackable.metadata = try settings.checkedMetadata()
         return trackable
     }
 }

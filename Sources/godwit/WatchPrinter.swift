@@ -79,7 +79,8 @@ struct WatchPrinter {
             return "\(head(id)) state \(state.rawValue)" + (reason.map { " (\("\($0)".printable))" } ?? "")
         case .presence(let id, let presence):
             let seen = presence.lastSeen.map { ", last seen \(TimeText.rfc3339($0))" } ?? ""
-            return "\(head(id)) publisher \(presence.status.rawValue)\(seen)"
+            let metadata = presence.metadata.map { ", metadata \($0.printable)" } ?? ""
+            return "\(head(id)) publisher \(presence.status.rawValue)\(seen)\(metadata)"
         case .resolution(let id, let inForce):
             guard let inForce else { return "\(head(id)) resolution unknown" }
             let way = inForce.approach.map { ", \(Self.describe($0, self.units))" } ?? ""
@@ -180,6 +181,7 @@ struct WatchPrinter {
             return Self.object("presence", id, receivedAt) {
                 $0.append(("status", Self.quoted(presence.status.rawValue)))
                 if let seen = presence.lastSeen { $0.append(("lastSeen", "\(seen.seconds)")) }
+                if let metadata = presence.metadata { $0.append(("metadata", Self.quoted(metadata))) }
             }
         case .resolution(let id, let inForce):
             return Self.object("resolution", id, receivedAt, message: inForce.map { MessageCodec.encode($0) })

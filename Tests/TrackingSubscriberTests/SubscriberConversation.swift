@@ -82,12 +82,14 @@ struct SubscriberConversation {
     }
 
     mutating func publisher(
-        _ client: String, _ session: String, connection: Int = 0, since: Double, stream: String, retained: Bool = false
+        _ client: String, _ session: String, connection: Int = 0, since: Double, stream: String,
+        metadata: String? = nil, retained: Bool = false
     ) -> [String] {
         self.receive(
             "van/publisher/\(client)",
             #"{"type":"PUBLISHER","session":"\#(session)","connection":\#(connection),"lease":90,"#
-                + #""since":\#(since),"stream":"\#(stream)"}"#,
+                + #""since":\#(since),"stream":"\#(stream)""#
+                + (metadata.map { #","metadata":"\#($0)"}"# } ?? "}"),
             retained: retained)
     }
 
@@ -186,7 +188,8 @@ struct SubscriberConversation {
         case .deliver(.raw(let id, let update)): return ["\(id) raw at \(Self.text(update))"]
         case .deliver(.state(let id, let state, let reason)):
             return ["\(id) is \(state.rawValue)" + (reason.map { " (\($0.code))" } ?? "")]
-        case .deliver(.presence(let id, let presence)): return ["\(id) publisher \(presence.status.rawValue)"]
+        case .deliver(.presence(let id, let presence)):
+            return ["\(id) publisher \(presence.status.rawValue)" + (presence.metadata.map { " called \($0)" } ?? "")]
         case .deliver(.resolution(let id, let resolution)):
             return ["\(id) every \(resolution.map { "\($0.resolution.desiredInterval)" } ?? "?")"]
         case .deliver(.trip(let id, let trip)):

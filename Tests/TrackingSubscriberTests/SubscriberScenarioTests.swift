@@ -16,7 +16,7 @@ import TrackingCore
     /// `with silent|asking|raw|enhanced|recorded|all|random` before everything else, `watch [500]`, `unwatch`, `request 500|none`,
     /// `connect 0`, `lose`, `renew`, `close`, `granted [not van]`, `refused`, `acked [not van/request/w1]`, `resolution 1000 60000`,
     /// `update 3 [of two] [skipping 2] [retained]`, `enhanced 3 [of two] [retained]`, `prefer published`, `position cleared`, `trip 2 [ENDED]`, `event 3`, `batch 4`, `tell 7`,
-    /// `publisher d1 a/0 [since 500] [of one] [retained|cleared]`, `online|offline d1 a/0 [retained]`, `own online mine/0`,
+    /// `publisher d1 a/0 [since 500] [of one] [called bike] [retained|cleared]`, `online|offline d1 a/0 [retained]`, `own online mine/0`,
     /// `expect`, `garbage van`, `wait 2.5`, `stop`.
     private static func happen(_ words: [String], _ talk: inout SubscriberConversation) throws -> [String] {
         let van = try TrackableID("van")
@@ -79,7 +79,7 @@ import TrackingCore
             return talk.publisher(
                 words[1], run[0], connection: try #require(Int(run[1])),
                 since: try Self.value("since", words).map { try #require(Double($0)) } ?? 500, stream: stream,
-                retained: isRetained)
+                metadata: Self.value("called", words), retained: isRetained)
         case "own": return talk.receive("_clients/w1", Self.liveness(words[1], words[2]), retained: isRetained)
         case "online", "offline":
             return talk.receive("_clients/\(words[1])", Self.liveness(words[0], words[2]), retained: isRetained)

@@ -16,7 +16,7 @@ const CONVERTED = {
     return { type: "location", update: withCoordinate({ update, skipped: update.skipped, isLate: late === true, isRetained: false }) };
   },
   state: ({ state }) => ({ type: "state", state }),
-  presence: ({ presence, lastSeen }) => ({ type: "presence", presence: { status: presence, lastSeen } }),
+  presence: ({ presence, lastSeen, metadata }) => ({ type: "presence", presence: { status: presence, lastSeen, metadata } }),
   resolution: (data) => ({ type: "resolution", resolution: data.resolution ? resolutionFrom(data) : undefined }),
   trip: ({ late, ...data }) => {
     if (!data.tripId) return { type: "trip", trip: undefined };

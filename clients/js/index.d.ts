@@ -73,8 +73,8 @@ export interface ReceivedUpdate {
 
 export type State = "OFFLINE" | "ONLINE" | "STALE" | "FAILED";
 
-/** The presence of a publisher, and the time of its last message in Unix seconds. */
-export interface PublisherPresence { status: "PRESENT" | "ABSENT" | "UNKNOWN"; lastSeen?: number }
+/** The presence of a publisher, the time of its last message in Unix seconds, and its text about the trackable. */
+export interface PublisherPresence { status: "PRESENT" | "ABSENT" | "UNKNOWN"; lastSeen?: number; metadata?: string }
 
 /** The resolution with which a publisher publishes, with its reasons. `maximumSilence` is in ms. */
 export interface ResolutionInForce {

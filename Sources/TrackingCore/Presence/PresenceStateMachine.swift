@@ -21,7 +21,8 @@ package struct Member: Hashable, Sendable {
 /// a time, the lease. A member is present while its presence message is retained and its client has a valid heartbeat.
 /// Both must be of the same session, one run of a program (docs/reference/protocol.md, "Members and leases"). A
 /// presence message that the client has just sent counts as a heartbeat. A subscriber that goes offline remains present
-/// for the ``grace``.
+/// for the ``grace``. A client whose will has a time for which it remains present (``Liveness/remainsPresentFor``)
+/// remains present for that time instead, but not beyond its lease.
 ///
 /// The caller passes only messages of other clients, never those of its own client id.
 package struct PresenceStateMachine: Sendable {
@@ -213,6 +214,12 @@ package struct PresenceStateMachine: Sendable {
             guard let online = known.online, online.run.session == run.session,
                 run.connection >= online.run.connection
             else { return [] }
+            if let time = liveness.remainsPresentFor, self.isConnected {
+                let leaseEnd = self.timers.deadline(of: .lease(client))
+                let end = now.advanced(by: time)
+                self.timers.set(.lease(client), deadline: MonotonicTime.earlier(leaseEnd, end) ?? end)
+                return []
+            }
             self.clients[client]?.online = nil
         }
         return self.review(client, now: now)

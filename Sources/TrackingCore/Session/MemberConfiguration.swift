@@ -7,9 +7,15 @@ public protocol MemberConfiguration: Sendable {
     var session: SessionID { get }
     /// The topic root, the first levels of all Godwit topics of this installation.
     var topicRoot: TopicRoot { get }
+    /// The time for which other programs still count this client as present after its connection broke; `nil` for no
+    /// such time.
+    var remainsPresentFor: Duration? { get }
 }
 
 extension MemberConfiguration {
+    /// No time: other programs count the client as gone when its connection breaks.
+    public var remainsPresentFor: Duration? { nil }
+
     /// Returns the client's MQTT will, the retained message that the broker publishes when the connection breaks
     /// without a DISCONNECT. By this message, all other clients learn that this program is offline.
     ///
@@ -17,7 +23,9 @@ extension MemberConfiguration {
     public func will(connection: Int) -> OutgoingMessage {
         OutgoingMessage(
             topic: self.topicRoot.path(.liveness(self.client)),
-            payload: MessageCodec.encode(SessionStateMachine.goodbye(session: self.session, connection: connection)),
+            payload: MessageCodec.encode(
+                SessionStateMachine.goodbye(
+                    session: self.session, connection: connection, remainsPresentFor: self.remainsPresentFor)),
             isRetained: true)
     }
 }

@@ -91,8 +91,13 @@ package struct SessionStateMachine: Sendable {
     }
 
     /// Returns the liveness message "offline". It is the content of the client's MQTT will and of its orderly farewell.
-    package static func goodbye(session: SessionID, connection: Int) -> Liveness {
-        Liveness(status: .offline, session: session, connection: connection)
+    ///
+    /// - Parameter remainsPresentFor: In a will, the time for which the client still counts as online.
+    package static func goodbye(
+        session: SessionID, connection: Int, remainsPresentFor: Duration? = nil
+    ) -> Liveness {
+        Liveness(
+            status: .offline, session: session, connection: connection, remainsPresentFor: remainsPresentFor)
     }
 
     /// Handles that the broker accepted the connection with this number. The caller then subscribes to its topics,

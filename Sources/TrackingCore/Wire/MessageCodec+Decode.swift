@@ -22,6 +22,12 @@ extension MessageCodec {
             },
             rawLocations: try message.optional("rawLocations") { json throws(Refusal) in
                 try json.flag()
+            },
+            metadata: try message.optional("metadata") { json throws(Refusal) in
+                try json.text(WireLimits.metadataRule) { $0.isMetadata ? $0 : nil }
+            },
+            sendsResolution: try message.optional("sendsResolution") { json throws(Refusal) in
+                try json.flag()
             })
         guard kind == nil || presence.kind == kind else {
             throw TrackingError(
@@ -43,7 +49,8 @@ extension MessageCodec {
         return Liveness(
             status: isOnline ? .online(lease: try message.lease()) : .offline,
             session: try message.session(),
-            connection: try message.count("connection"))
+            connection: try message.count("connection"),
+            remainsPresentFor: isOnline ? nil : try message.remainingTime())
     }
 
     /// Decodes a subscriber's request for a resolution.
@@ -172,6 +179,11 @@ extension JSONObject {
 
     fileprivate func lease() throws(TrackingError) -> Duration {
         .seconds(Int64(try self.number("lease", .lease)))
+    }
+
+    fileprivate func remainingTime() throws(TrackingError) -> Duration? {
+        let seconds = try self.optional("remain") { json throws(Refusal) in try json.number(.lease) }
+        return seconds.map { .seconds(Int64($0)) }
     }
 
     fileprivate func resolution() throws(TrackingError) -> Resolution {

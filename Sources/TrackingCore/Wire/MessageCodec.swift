@@ -1,7 +1,8 @@
 /// The encoding of presences, liveness messages, resolution requests, resolutions in force, trips and events.
 /// ``LocationCodec`` encodes fixes.
 public enum MessageCodec {
-    /// Encodes a presence, the announcement that a publisher or subscriber is present on a trackable.
+    /// Encodes a presence, the announcement that a publisher or subscriber is present on a trackable. Leaves out
+    /// metadata that breaks the rule of ``Presence/metadata``, because readers would reject the presence.
     public static func encode(_ presence: Presence) -> [UInt8] {
         var writer = JSONWriter(capacity: 192)
         writer.raw("{")
@@ -12,6 +13,8 @@ public enum MessageCodec {
         writer.member("since", presence.since.seconds, .time)
         writer.member("stream", presence.stream?.rawValue)
         writer.member("rawLocations", presence.rawLocations)
+        if let metadata = presence.metadata, metadata.isMetadata { writer.member("metadata", metadata) }
+        writer.member("sendsResolution", presence.sendsResolution)
         writer.raw("}")
         return writer.bytes
     }
@@ -26,7 +29,10 @@ public enum MessageCodec {
         }
         writer.member("session", liveness.session.rawValue)
         writer.member("connection", liveness.connection)
-        if case .online(let lease) = liveness.status { writer.member("lease", Self.seconds(ofLease: lease)) }
+        switch liveness.status {
+        case .online(let lease): writer.member("lease", Self.seconds(ofLease: lease))
+        case .offline: writer.member("remain", liveness.remainsPresentFor.map(Self.seconds(ofLease:)))
+        }
         writer.raw("}")
         return writer.bytes
     }

@@ -22,11 +22,16 @@ public struct Presence: Hashable, Sendable {
     public var stream: StreamID?
     /// `true` when the publisher also publishes raw updates, which contain unfiltered fixes; `nil` when unknown.
     public var rawLocations: Bool?
+    /// The publisher's text about the trackable, for people and programs that subscribe to it: 1 to 1,024 bytes without
+    /// control characters and without characters that change the direction of text. `nil` for none.
+    public var metadata: String?
+    /// `false` when the publisher publishes no resolution in force; `nil` and `true` when it does.
+    public var sendsResolution: Bool?
 
     /// Makes the announcement that a publisher or subscriber is present on a trackable.
     public init(
         kind: MemberKind, session: SessionID, connection: Int, lease: Duration, since: UnixTime,
-        stream: StreamID? = nil, rawLocations: Bool? = nil
+        stream: StreamID? = nil, rawLocations: Bool? = nil, metadata: String? = nil, sendsResolution: Bool? = nil
     ) {
         self.kind = kind
         self.session = session
@@ -35,6 +40,8 @@ public struct Presence: Hashable, Sendable {
         self.since = since
         self.stream = stream
         self.rawLocations = rawLocations
+        self.metadata = metadata
+        self.sendsResolution = sendsResolution
     }
 }
 
@@ -56,12 +63,17 @@ public struct Liveness: Hashable, Sendable {
     public var session: SessionID
     /// The number of reconnects of the session so far; 0 on its first connection.
     public var connection: Int
+    /// The time for which the client still counts as online after this message, in whole seconds, 1…86,400. Only the
+    /// will of a client has it, with the status ``Status/offline``; `nil` for no such time.
+    public var remainsPresentFor: Duration?
 
-    /// Makes the message that a client is connected or gone, from its status, its session and its number of reconnects.
-    public init(status: Status, session: SessionID, connection: Int) {
+    /// Makes the message that a client is connected or gone, from its status, its session, its number of reconnects,
+    /// and the time for which it still counts as online.
+    public init(status: Status, session: SessionID, connection: Int, remainsPresentFor: Duration? = nil) {
         self.status = status
         self.session = session
         self.connection = connection
+        self.remainsPresentFor = remainsPresentFor
     }
 }
 

@@ -40,6 +40,11 @@ extension String {
         (1...WireLimits.maximumTripIDBytes).contains(self.utf8.count) && self.isPlainText
     }
 
+    /// `true` when the text may be the metadata of a trackable: 1 to 1,024 bytes of plain text.
+    package var isMetadata: Bool {
+        (1...WireLimits.maximumMetadataBytes).contains(self.utf8.count) && self.isPlainText
+    }
+
     /// The text, safe to print on a terminal or in a CSV cell. Characters that could move the cursor, end the line or
     /// change the direction of text are replaced by escapes such as `\u001b`.
     package var printable: String {

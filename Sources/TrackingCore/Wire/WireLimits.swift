@@ -14,6 +14,11 @@ public enum WireLimits {
     /// The rule for trip ids, as a phrase for error messages.
     static let tripIDRule =
         "a string of 1 to \(maximumTripIDBytes) bytes without control characters and without characters that change the direction of text"
+    /// The maximum length of a trackable's metadata in a presence: 1,024 bytes.
+    public static let maximumMetadataBytes = 1_024
+    /// The rule for the metadata of a trackable, as a phrase for error messages.
+    package static let metadataRule =
+        "a string of 1 to \(maximumMetadataBytes) bytes without control characters and without characters that change the direction of text"
     /// The maximum number of points that a reader accepts in one list of a message. Godwit's publishers write at most
     /// ``LocationUpdate/maximumSkipped``.
     public static let maximumPointsRead = 1000

@@ -116,6 +116,7 @@ package struct LiveHubState: Sendable {
             var members: [String: JSONValue] = ["presence": .text(presence.status.rawValue)]
             self.note(presence.status, of: id)
             if let lastSeen = presence.lastSeen { members["lastSeen"] = .number(lastSeen.seconds) }
+            members["metadata"] = presence.metadata.map { .text($0) }
             return self.delivered(.presence, of: id, JSONValue.object(members).json, at: wall)
         case .resolution(let id, let resolution):
             return self.delivered(.resolution, of: id, resolution.map(MessageCodec.encode), at: wall)

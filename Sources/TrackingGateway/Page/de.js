@@ -73,6 +73,7 @@ export const de = {
   "fact.accuracy": "Genauigkeit",
   "fact.battery": "Akku",
   "fact.road": "Straße",
+  "fact.metadata": "Metadaten",
   "fact.place": "Ort",
   "fact.time": "Zeit",
   "fact.recorded": "Aufgezeichnet bis",

@@ -74,6 +74,7 @@ export const en = {
   "fact.accuracy": "Accuracy",
   "fact.battery": "Battery",
   "fact.road": "Road",
+  "fact.metadata": "Metadata",
   "fact.place": "Place",
   "fact.time": "Time",
   "fact.recorded": "Recorded until",

@@ -66,6 +66,8 @@ function positionText(trackable, state, now) {
 function factsOf(trackable, shown, asked, now) {
   const facts = [];
   const properties = trackable.properties ?? {};
+  const { metadata } = trackable.presence ?? {};
+  if (metadata) facts.push([t("fact.metadata"), metadata]);
   const next = nextStopText(trackable, now);
   if (next) facts.push([t("fact.next-stop"), next]);
   if (trackable.speed !== undefined && !AWAY.includes(shown)) facts.push([t("fact.speed"), text.speed(trackable.speed)]);

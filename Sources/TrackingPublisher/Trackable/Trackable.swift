@@ -12,7 +12,11 @@ public struct Trackable: Hashable, Sendable {
     /// The trackable's own rules for its resolution, such as its own resolutions and thresholds. With `nil`, only
     /// requests, the default resolution and the limits count.
     public var constraints: ResolutionConstraints?
-    /// A text of the program about the trackable, for its ``policy``; `nil` for none.
+    /// A text of the program about the trackable, for its ``policy`` and for subscribers; `nil` for none.
+    ///
+    /// Every subscriber of the trackable receives it with the publisher's presence. It must have 1 to 1,024 bytes
+    /// (``/TrackingCore/WireLimits/maximumMetadataBytes``), without control characters and without characters that
+    /// change the direction of text. Another text is logged, and is not published; the policy receives it all the same.
     public var metadata: String?
     /// The rule that decides the resolution of this trackable, in place of the publisher's policy; `nil` for the
     /// publisher's.

@@ -84,15 +84,18 @@ extension TrackableStateMachine {
 
     // MARK: - Settings
 
-    /// Puts the caller's changed settings of the trackable into effect: destination, constraints, limits and filter.
+    /// Puts the caller's changed settings of the trackable into effect: destination, constraints, limits, filter and
+    /// metadata.
     mutating func change(_ trackable: Trackable, battery: Double?, _ context: TrackableContext) -> [Output] {
+        let isDescribed = trackable.metadata == self.trackable.metadata
         self.trackable = trackable
+        let metadata = isDescribed ? [] : self.publishPresence(context)
         self.live.trackableChanged(trackable)
         let near = self.resolution.trackableChanged(trackable, wallClock: context.believedTime)
         self.lowBattery.use(trackable, default: context.configuration.lowBattery)
         let changes: [ConditionChange] =
             [.constraintsChanged(trackable.constraints)] + self.limits(context) + near
-        return self.reportLowBattery(battery, context) + self.reconsider(changes, context)
+        return metadata + self.reportLowBattery(battery, context) + self.reconsider(changes, context)
     }
 
     /// Puts the caller's changed configuration of the publisher into effect for this trackable.
@@ -113,6 +116,11 @@ extension TrackableStateMachine {
         if new.sendsRawLocations != old.sendsRawLocations {
             self.live.publishRaw(new.sendsRawLocations)
             if context.isAnnounced, self.status.isSending { outputs += self.announce(context) }
+        }
+        if new.sendsResolution != old.sendsResolution {
+            self.resolution.publishAgain()
+            outputs += self.publishPresence(context)
+            if !new.sendsResolution, !outputs.isEmpty { outputs.append(.clear(.resolution(self.id))) }
         }
         return outputs
             + self.reconsider([.defaultChanged(new.defaultResolution)] + self.limits(context), context)

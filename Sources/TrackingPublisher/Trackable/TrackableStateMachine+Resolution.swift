@@ -38,7 +38,8 @@ extension TrackableStateMachine {
         return self.publishResolution(context)
     }
 
-    /// Publishes the resolution in force if it differs from the one published last, and delivers it to the caller if it
+    /// Publishes the resolution in force, unless the configuration forbids that, if it differs from the one published
+    /// last, and delivers it to the caller if it
     /// differs from the one delivered last. Also has the resolution for the source computed again.
     mutating func publishResolution(_ context: TrackableContext) -> [Output] {
         guard self.failure == nil else {
@@ -50,7 +51,7 @@ extension TrackableStateMachine {
             wallClock: context.believedTime)
         var outputs: [Output] = [.updateSensorResolution]
         let inForce = self.inForce(context.configuration)
-        let isSending = context.isAnnounced && self.status.isSending
+        let isSending = context.isAnnounced && self.status.isSending && context.configuration.sendsResolution
         if self.resolution.publishes(inForce, isSending: isSending, now: context.now) {
             outputs.append(.publish(.resolution(self.id), MessageCodec.encode(inForce), .resolution))
         }

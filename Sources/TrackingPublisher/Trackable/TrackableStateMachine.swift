@@ -155,8 +155,10 @@ struct TrackableStateMachine: Sendable {
             guard superseded.isEmpty else { return superseded }
         }
         self.status.announced()
+        // An earlier run, or another publisher, may have published a resolution.
+        let isHidden = !context.configuration.sendsResolution
         // After an outage the newest position is published at once.
-        return [.release] + self.announce(context)
+        return [.release] + self.announce(context) + (isHidden ? [.clear(.resolution(self.id))] : [])
     }
 
     /// Compares this publisher's claim with another publisher's. If the other claim is later, this publisher gives up
@@ -184,12 +186,7 @@ struct TrackableStateMachine: Sendable {
     /// A trip in progress then waits to be published again.
     mutating func announce(_ context: TrackableContext) -> [Output] {
         guard let since = self.status.since, self.failure == nil else { return [] }
-        var presence = context.session.presence(.publisher, since: since)
-        presence.stream = self.backlog.stream
-        presence.rawLocations = self.live.raw != nil
-        var outputs: [Output] = [
-            .publish(.publisher(self.id, context.session.client), MessageCodec.encode(presence), .presence)
-        ]
+        var outputs = [self.presence(since: since, context)]
         self.resolution.publishAgain()
         self.backlog.spool.publishingAllowed()
         self.trips.publishAgain(at: context.moment)
@@ -201,6 +198,21 @@ struct TrackableStateMachine: Sendable {
             outputs += self.publish(update, context)
         }
         return outputs
+    }
+
+    /// Publishes the presence again because its content changed, if the trackable is announced on this connection.
+    func publishPresence(_ context: TrackableContext) -> [Output] {
+        guard context.isAnnounced, self.status.isSending, let since = self.status.since else { return [] }
+        return [self.presence(since: since, context)]
+    }
+
+    private func presence(since: UnixTime, _ context: TrackableContext) -> Output {
+        var presence = context.session.presence(.publisher, since: since)
+        presence.stream = self.backlog.stream
+        presence.rawLocations = self.live.raw != nil
+        presence.metadata = self.trackable.metadata
+        presence.sendsResolution = context.configuration.sendsResolution ? nil : false
+        return .publish(.publisher(self.id, context.session.client), MessageCodec.encode(presence), .presence)
     }
 
     /// Handles that the broker delivered this publisher's own presence message, which proves that the broker handles

@@ -9,7 +9,8 @@ enum LiveSettings {
     static let names: Set<String> = [
         "default-resolution", "sensor-resolution", "raw", "proximity", "arrival", "resolution", "resolution-far",
         "resolution-far-watched", "resolution-near", "resolution-near-watched", "battery-threshold",
-        "low-battery-multiplier", "floor", "ceiling", "filter", "maximum-silence", "batch-size", "batch-window",
+        "low-battery-multiplier", "floor", "ceiling", "filter", "maximum-silence", "metadata", "send-resolution",
+        "batch-size", "batch-window",
         "keep-points",
         "keep-bytes", "keep-days", "on-collision", "profile", "mode", "desired-accuracy", "minimum-distance",
         "minimum-time", "maximum-accuracy-radius", "significant-change", "activity", "pause", "pause-radius",

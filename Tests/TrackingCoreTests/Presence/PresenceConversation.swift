@@ -58,9 +58,13 @@ struct PresenceConversation {
             self.machine.received(liveness, from: try ClientID(client), isRetained: retained, now: self.now))
     }
 
-    mutating func offline(_ client: String, _ run: String, retained: Bool = false) throws -> [String] {
+    mutating func offline(
+        _ client: String, _ run: String, remain: Int? = nil, retained: Bool = false
+    ) throws -> [String] {
         let (session, connection) = try Self.parse(run)
-        let liveness = Liveness(status: .offline, session: session, connection: connection)
+        let liveness = Liveness(
+            status: .offline, session: session, connection: connection,
+            remainsPresentFor: remain.map { .seconds($0) })
         return Self.text(
             self.machine.received(liveness, from: try ClientID(client), isRetained: retained, now: self.now))
     }

@@ -11,8 +11,8 @@ import Testing
 
     @Test func thereAreScenarios() { #expect(ScenarioFile.names(of: "presence").count >= 6) }
 
-    /// `subscriber w1 a/0 [on van] [lease 90] [since 1] [retained|cleared]`, `online w1 a/0 …`, `offline w1 a/0 …`,
-    /// `connect`, `disconnect`, `wait 2.5`, `who van`.
+    /// `subscriber w1 a/0 [on van] [lease 90] [since 1] [retained|cleared]`, `online w1 a/0 …`,
+    /// `offline w1 a/0 [remain 15] …`, `connect`, `disconnect`, `wait 2.5`, `who van`.
     private static func happen(_ words: [String], _ talk: inout PresenceConversation) throws -> [String] {
         let lease = try self.value("lease", words).map { try #require(Int($0)) } ?? 90
         let since = try self.value("since", words).map { try #require(Double($0)) } ?? 1
@@ -37,7 +37,9 @@ import Testing
                 words[1], words[2], on: trackable, lease: lease, since: since, retained: isRetained)
         case "online": return try talk.online(words[1], words[2], lease: lease, retained: isRetained)
         case "offline" where words.contains("cleared"): return try talk.livenessCleared(words[1])
-        case "offline": return try talk.offline(words[1], words[2], retained: isRetained)
+        case "offline":
+            let remain = try self.value("remain", words).map { try #require(Int($0)) }
+            return try talk.offline(words[1], words[2], remain: remain, retained: isRetained)
         default: Issue.record("'\(words[0])' is nothing that happens to a presence machine")
         }
         return []

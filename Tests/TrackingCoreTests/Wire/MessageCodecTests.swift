@@ -33,11 +33,30 @@ import TrackingCore
         ("since", #""now""#, "since must be Unix time in seconds; found a string"),
         ("stream", "[]", "stream must be a string; found an array"),
         ("rawLocations", "1", "rawLocations must be true or false; found a number"),
+        ("metadata", #""""#, "metadata must be \(WireLimits.metadataRule); found another string"),
+        ("metadata", #""a\u000ab""#, "metadata must be \(WireLimits.metadataRule); found another string"),
+        (
+            "metadata", "\"\(String(repeating: "é", count: 513))\"",
+            "metadata must be \(WireLimits.metadataRule); found another string"
+        ),
+        ("sendsResolution", "0", "sendsResolution must be true or false; found a number"),
     ])
     func refusesABadPresence(name: String, value: String, message: String) {
         let text =
             #"{"type":"PUBLISHER","session":"s","connection":0,"lease":90,"since":1,"stream":"t","\#(name)":\#(value)}"#
         expectRefused(message) { () throws(TrackingError) in try MessageCodec.decodePresence(text.payload) }
+    }
+
+    @Test func metadataThatReadersRejectIsLeftOut() throws {
+        var presence = Presence(
+            kind: .publisher, session: try #require(SessionID("s")), connection: 0, lease: .seconds(90),
+            since: UnixTime(1))
+        for text in ["", "a\nb", "a\u{202E}b", String(repeating: "x", count: 1_025)] {
+            presence.metadata = text
+            let written = MessageCodec.encode(presence)
+            #expect(!String(decoding: written, as: UTF8.self).contains("metadata"))
+            #expect(try MessageCodec.decodePresence(written).metadata == nil)
+        }
     }
 
     @Test(arguments: ["type", "session", "connection", "lease", "since"])
@@ -145,13 +164,18 @@ extension WireGenerator {
             kind: self.pick(MemberKind.allCases), session: self.session(),
             connection: Int.random(in: 0...1_000_000, using: &self),
             lease: .seconds(Int.random(in: 1...86_400, using: &self)), since: UnixTime(self.number(0...2e9)),
-            stream: self.maybe { StreamID.random(using: &$0) }, rawLocations: self.maybe { $0.chance(0.5) })
+            stream: self.maybe { StreamID.random(using: &$0) }, rawLocations: self.maybe { $0.chance(0.5) },
+            metadata: self.maybe { $0.chance(0.5) ? "van \"7\" of Ö" : String(repeating: "é", count: 512) },
+            sendsResolution: self.maybe { $0.chance(0.5) })
     }
 
     mutating func liveness() -> Liveness {
-        Liveness(
-            status: self.chance(0.5) ? .offline : .online(lease: .seconds(Int.random(in: 1...86_400, using: &self))),
-            session: self.session(), connection: Int.random(in: 0...9, using: &self))
+        let isOffline = self.chance(0.5)
+        let seconds = Duration.seconds(Int.random(in: 1...86_400, using: &self))
+        return Liveness(
+            status: isOffline ? .offline : .online(lease: seconds), session: self.session(),
+            connection: Int.random(in: 0...9, using: &self),
+            remainsPresentFor: isOffline ? self.maybe { _ in seconds } : nil)
     }
 
     mutating func resolution() -> Resolution {

@@ -65,11 +65,12 @@ import TrackingCore
         let bytes = Array(
             #"""
             { "type": "PUBLISHER", "session": "s1", "connection": 3, "lease": 90, "since": 1550475950.25,
-              "stream": "k3f9q2wz", "rawLocations": false }
+              "stream": "k3f9q2wz", "rawLocations": false, "metadata": "bike 3, blue" }
             """#.utf8)
         let presence = Presence(
             kind: .publisher, session: SessionID("s1")!, connection: 3, lease: .seconds(90),
-            since: UnixTime(1_550_475_950.25), stream: StreamID("k3f9q2wz"), rawLocations: false)
+            since: UnixTime(1_550_475_950.25), stream: StreamID("k3f9q2wz"), rawLocations: false,
+            metadata: "bike 3, blue")
         #expect(try MessageCodec.decodePresence(bytes, expecting: .publisher) == presence)
         #expect(try MessageCodec.decodePresence(MessageCodec.encode(presence)) == presence)
         #expect(

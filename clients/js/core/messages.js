@@ -8,7 +8,7 @@ import {
 import { parse, sizeOf } from "./json.js";
 import { feature, TRIP_ID_RULE } from "./location.js";
 import { pointsOf } from "../polyline.js";
-import { bytesOf, encoded, hasBytes, isPlain, isTripID } from "./text.js";
+import { bytesOf, encoded, hasBytes, isMetadata, isPlain, isTripID } from "./text.js";
 
 export const MEMBER_KINDS = ["PUBLISHER", "SUBSCRIBER"];
 const ACCURACIES = ["MINIMUM", "LOW", "BALANCED", "HIGH", "MAXIMUM"];
@@ -17,6 +17,9 @@ const FILTERS = ["both", "either"];
 const PROFILES = ["auto", "bicycle", "pedestrian", "bus", "truck"];
 const BASES = ["route", "straight-line"];
 const STOP_STATUSES = ["EN_ROUTE", "APPROACHING", "ARRIVED", "DELAYED", "OFF_ROUTE", "UNKNOWN"];
+
+const METADATA_RULE =
+  "a string of 1 to 1024 bytes without control characters and without characters that change the direction of text";
 
 /** The largest sizes in bytes of the messages of a state, of documents, of the detail of an event, and of an estimate. */
 const MAXIMUM_STATE_BYTES = 4096;
@@ -58,6 +61,8 @@ export function decodePresence(payload, kind) {
     since: message.required("since", number(RULES.time)),
     stream: message.optional("stream", stream),
     rawLocations: message.optional("rawLocations", flag),
+    metadata: message.optional("metadata", textThat(METADATA_RULE, isMetadata)),
+    sendsResolution: message.optional("sendsResolution", flag),
   });
   if (kind !== undefined && presence.kind !== kind) {
     throw invalid(`the member type must match the topic: found ${presence.kind} on a topic for another type`);
@@ -76,8 +81,11 @@ export function decodeLiveness(payload) {
     lease: status === "online" ? Math.trunc(message.required("lease", number(RULES.lease))) : undefined,
     session: message.required("session", name),
     connection: message.required("connection", integer(0)),
+    remain: status === "online" ? undefined : whole(message.optional("remain", number(RULES.lease))),
   });
 }
+
+const whole = (value) => (value === undefined ? undefined : Math.trunc(value));
 
 export const encodeLiveness = ({ status, session, connection, lease }) =>
   encoded(JSON.stringify({ status, session, connection, lease: status === "online" ? lease : undefined }));

@@ -103,6 +103,11 @@ export class PresenceStateMachine {
     } else {
       // A late will has no effect after a fast reconnection.
       if (online?.session !== liveness.session || liveness.connection < online.connection) return [];
+      if (liveness.remain !== undefined && this.isConnected) {
+        const timer = { type: "lease", client };
+        this.set(timer, Math.min(this.timers.deadlineOf(keyOf(timer)) ?? Infinity, now + liveness.remain * 1000));
+        return [];
+      }
       known.online = undefined;
     }
     return this.reviewClient(client, false, now);
@@ -232,4 +237,5 @@ const keyOf = ({ type, client, entry, session = "" }) => `${type}\n${client ?? e
 const memberOf = ({ trackable, kind, client }, presence) => ({ trackable, kind, client, presence });
 const isSameRun = (a, b) => a !== undefined && a.session === b.session && a.connection === b.connection;
 const isSamePresence = (a, b) =>
-  ["session", "connection", "lease", "since", "stream", "rawLocations"].every((member) => a[member] === b[member]);
+  ["session", "connection", "lease", "since", "stream", "rawLocations", "metadata", "sendsResolution"]
+    .every((member) => a[member] === b[member]);

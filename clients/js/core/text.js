@@ -27,6 +27,9 @@ export const isPlain = (text) => !NOT_PLAIN.test(text);
 /** Returns true for a text of 1 to `most` bytes. */
 export const hasBytes = (text, most) => text.length > 0 && bytesOf(text) <= most;
 
+/** Returns true if a text may be the metadata of a trackable: 1 to 1,024 bytes of plain text. */
+export const isMetadata = (text) => hasBytes(text, 1024) && isPlain(text);
+
 /** Returns true for a text that may be the id of a trip or of a stop. */
 export const isTripID = (text) => hasBytes(text, 64) && isPlain(text);
 

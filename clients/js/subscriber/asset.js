@@ -25,8 +25,10 @@ export class WatchedAsset {
     this.delivered = {};
   }
 
-  /** True while a publisher is present and its resolution in force is known. */
-  get hasState() { return this.owner !== undefined && this.resolution !== undefined; }
+  /** True while a publisher is present, and its resolution in force is known or not published. */
+  get hasState() {
+    return this.owner !== undefined && (this.resolution !== undefined || this.owner.presence.sendsResolution === false);
+  }
 
   get resolutionInForce() { return this.owner && this.resolution; }
 
@@ -141,9 +143,10 @@ export class WatchedAsset {
   stateEvents({ isConnected, isFailed, reason }) {
     const events = [];
     const status = !isConnected ? "UNKNOWN" : this.owner ? "PRESENT" : "ABSENT";
-    if (status !== this.delivered.presence) {
-      this.delivered.presence = status;
-      events.push({ type: "presence", trackable: this.id, presence: { status, lastSeen: this.signs.lastSeen } });
+    const metadata = this.owner?.presence.metadata;
+    if (status !== this.delivered.presence || metadata !== this.delivered.metadata) {
+      [this.delivered.presence, this.delivered.metadata] = [status, metadata];
+      events.push({ type: "presence", trackable: this.id, presence: { status, lastSeen: this.signs.lastSeen, metadata } });
     }
     const online = this.signs.isStale ? "STALE" : "ONLINE";
     const state = isFailed ? "FAILED" : isConnected && this.owner ? online : "OFFLINE";

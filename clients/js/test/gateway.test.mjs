@@ -84,7 +84,7 @@ test("the live stream is read, requests are sent, and a lost stream is resumed",
   assert.equal(gateway.streams[0].url, "/api/v1/live?trackable=van-7&trackable=a%2Cb");
   gateway.hello();
   gateway.send("state", { trackable: "van-7", state: "ONLINE" });
-  gateway.send("presence", { trackable: "van-7", presence: "PRESENT", lastSeen: 5 });
+  gateway.send("presence", { trackable: "van-7", presence: "PRESENT", lastSeen: 5, metadata: "bike" });
   gateway.send("position", position(2), "e-1");
   gateway.send("position", position(1, { late: true }), "e-2");
   gateway.send("position", { trackable: "van-7" });

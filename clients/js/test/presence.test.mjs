@@ -17,6 +17,7 @@ playScenarios("presence", () => {
     const isRetained = words.includes("retained");
     const trackable = valueAfter("on", words) ?? "van";
     const lease = Number(valueAfter("lease", words) ?? 90);
+    const remain = words.includes("remain") ? Number(valueAfter("remain", words)) : undefined;
     switch (word) {
       case "connect":
         machine.connected(clock.now);
@@ -35,7 +36,7 @@ playScenarios("presence", () => {
       }
       case "online":
       case "offline": {
-        const liveness = words.includes("cleared") ? undefined : { status: word, lease, ...runOf(words[2]) };
+        const liveness = words.includes("cleared") ? undefined : { status: word, lease, remain, ...runOf(words[2]) };
         return texts(machine.receivedLiveness(liveness, client, isRetained, clock.now));
       }
       case "publisher":

@@ -15,7 +15,8 @@ const DELIVERED = {
   locationCleared: ({ trackable }) => `${trackable} location cleared`,
   positionsKept: ({ trackables }) => `keeps ${[...trackables].sort().join(" ")}`,
   state: ({ trackable, state, reason }) => `${trackable} is ${state}${reason ? ` (${reason.code})` : ""}`,
-  presence: ({ trackable, presence }) => `${trackable} publisher ${presence.status}`,
+  presence: ({ trackable, presence: { status, metadata } }) =>
+    `${trackable} publisher ${status}${metadata === undefined ? "" : ` called ${metadata}`}`,
   resolution: ({ trackable, resolution }) => `${trackable} every ${resolution ? secondsText(resolution.resolution.desiredInterval) : "?"}`,
   trip: ({ trackable, trip }) => `${trackable} trip ${trip ? `${trip.id} ${trip.state} #${trip.seq}` : "cleared"}`,
   tripRecorded: ({ trackable, trip }) => `${trackable} recorded trip ${trip.id} #${trip.seq}`,
@@ -193,7 +194,9 @@ const MESSAGES = {
     if (words.includes("cleared")) return talk.receive(topic, "");
     const [session, connection] = words[2].split("/");
     const since = Number(valueAfter("since", words) ?? 500);
-    return talk.receive(topic, { type: "PUBLISHER", session, connection: Number(connection), lease: 90, since, stream }, isRetained);
+    const metadata = valueAfter("called", words);
+    const presence = { type: "PUBLISHER", session, connection: Number(connection), lease: 90, since, stream, metadata };
+    return talk.receive(topic, presence, isRetained);
   },
   own: (talk, words, { isRetained }) => talk.receive("_clients/w1", liveness(words[1], words[2]), isRetained),
   online: (talk, words, { isRetained }) => talk.receive(`_clients/${words[1]}`, liveness("online", words[2]), isRetained),
