@@ -56,6 +56,7 @@ extension AssetPublisher {
 /// The sending ends of a publisher's event streams, with the number of elements that each holds for a slow reader.
 struct PublisherStreams: Sendable {
     let states = Broadcast<TrackableStateChange>(buffer: 1024)
+    let trackables = Broadcast<Set<TrackableID>>(buffer: 1)
     let fixes = Broadcast<CapturedFix>(buffer: 4096)
     let resolutions = Broadcast<TrackableResolutionChange>(buffer: 1024)
     let trips = Broadcast<Trip>(buffer: 256)
@@ -67,6 +68,7 @@ struct PublisherStreams: Sendable {
     /// Ends all event streams of the publisher.
     func finish() {
         self.states.finish()
+        self.trackables.finish()
         self.fixes.finish()
         self.resolutions.finish()
         self.trips.finish()

@@ -338,7 +338,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             self.shared.withLock { $0.sensor = resolution }
             self.streams.sensorResolutions.deliver(resolution)
         case .stateChanged(let id, let state, let reason):
-            self.shared.withLock { $0.stateChanged(id, state, reason: reason) }
+            self.deliverTrackables { $0.stateChanged(id, state, reason: reason) }
             self.logger.debug(
                 "Publishing state of a trackable changed",
                 metadata: ["trackable": "\(id)", "state": "\(state.rawValue)"])
@@ -361,7 +361,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         case .badMessage(let topic, let error):
             self.bad.skipped(topic, error, now: self.clock.moment.now)
         case .connectionChanged(let disconnection): self.streams.connections.deliver(disconnection)
-        case .removed(let id): self.shared.withLock { $0.removed(id) }
+        case .removed(let id): self.deliverTrackables { $0.removed(id) }
         case .givenUp(let id, let error):
             self.shared.withLock { $0.gaveUp(id, error) }
             self.logger.error(

@@ -25,13 +25,20 @@ struct PublisherShared: Sendable {
 
     /// Stores the new state of a trackable, such as `ONLINE`, for callers. If tracking the trackable failed, also
     /// stores the reason.
-    mutating func stateChanged(_ id: TrackableID, _ state: PublisherState, reason: TrackingError?) {
-        self.states[id] = state
+    ///
+    /// - Returns: `true` if the trackable is newly tracked.
+    mutating func stateChanged(_ id: TrackableID, _ state: PublisherState, reason: TrackingError?) -> Bool {
         if state == .failed { self.failures[id] = reason }
+        return self.states.updateValue(state, forKey: id) == nil
     }
 
     /// Removes the stored state and failure of a trackable that is no longer tracked.
-    mutating func removed(_ id: TrackableID) { (self.states[id], self.failures[id]) = (nil, nil) }
+    ///
+    /// - Returns: `true` if the trackable was tracked.
+    mutating func removed(_ id: TrackableID) -> Bool {
+        self.failures[id] = nil
+        return self.states.removeValue(forKey: id) != nil
+    }
 
     /// Stores the error with which the publisher stops although positions of a trackable are unsent. An earlier failure
     /// of the trackable remains. Does nothing during a graceful shutdown.

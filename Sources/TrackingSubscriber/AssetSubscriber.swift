@@ -36,6 +36,8 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         /// number of the request.
         var publishing: [UInt64: AsyncStream<TrackingError?>.Continuation] = [:]
         var lastRequest: UInt64 = 0
+        /// The calls of `knownPublishers(of:)` that wait for the answer, by the number of the request.
+        var listing: [UInt64: AsyncStream<[KnownPublisher]>.Continuation] = [:]
         var hasBegun = false
         var hasEnded = false
         var isSettled = false
@@ -289,6 +291,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         let publishing = self.shared.withLock { shared in
             shared.hasEnded = true
             defer { shared.publishing = [:] }
+            for waiting in shared.listing.values { waiting.finish() }
             return shared.publishing.values
         }
         for waiting in publishing {
@@ -367,6 +370,8 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
             self.deliveries.deliver(event)
         case .published(let request, let failure):
             self.shared.withLock { $0.publishing.removeValue(forKey: request) }?.yield(failure)
+        case .publishers(let request, let found):
+            self.shared.withLock { $0.listing.removeValue(forKey: request) }?.yield(found)
         }
     }
 

@@ -28,6 +28,9 @@ package struct SubscriberStateMachine: Sendable {
         /// The program sets the journey of a trackable, or clears it (`nil`). The action `published` with the same
         /// request number answers it.
         case setJourney(Journey?, of: TrackableID, request: UInt64)
+        /// The program asks for the known publishers of these trackables, or of all watched trackables (`nil`). The
+        /// action `publishers` with the same request number answers it.
+        case listPublishers([TrackableID]?, request: UInt64)
         /// The program stops the subscriber.
         case stop
         /// The time in ``SubscriberStateMachine/nextDeadline`` has come.
@@ -43,6 +46,8 @@ package struct SubscriberStateMachine: Sendable {
         /// Report the outcome of a tracking event, a command or a journey to the program: `nil` if the broker accepted it,
         /// otherwise the error. The number identifies the program's request to publish it.
         case published(request: UInt64, TrackingError?)
+        /// Return the known publishers to the program. The number identifies the program's request for them.
+        case publishers(request: UInt64, [KnownPublisher])
     }
 
     enum Purpose: Hashable, Sendable {
@@ -165,6 +170,8 @@ package struct SubscriberStateMachine: Sendable {
         case .expect(let ids): self.retained.expect(ids, self.assets, now: moment.now)
         case .send(let command, let id, let request): actions.append(self.send(command, to: id, request))
         case .setJourney(let journey, let id, let request): actions.append(self.setJourney(journey, of: id, request))
+        case .listPublishers(let ids, let request):
+            actions.append(.publishers(request: request, self.knownPublishers(of: ids, at: moment)))
         case .stop: actions += self.stop()
         case .timer: break
         }
@@ -177,6 +184,7 @@ package struct SubscriberStateMachine: Sendable {
         switch event {
         case .publish(_, _, let request), .send(_, _, let request), .setJourney(_, _, let request):
             [Self.notPublished(request)]
+        case .listPublishers(_, let request): [.publishers(request: request, [])]
         case .transport(.disconnected(let disconnection)): self.disconnected(disconnection)
         case .transport, .watch, .unwatch, .request, .expect, .stop, .timer: []
         }

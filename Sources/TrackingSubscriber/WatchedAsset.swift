@@ -111,6 +111,9 @@ struct WatchedAsset: Sendable {
     /// `true` if a position of the trackable was delivered, and the position was not cleared since.
     var hasPosition: Bool { self.positions.isDelivered }
 
+    /// Returns the time of the newest received position of a stream; `nil` if none was received.
+    func newestPosition(of stream: StreamID?) -> UnixTime? { stream.flatMap { self.positions.newest(of: $0) } }
+
     // MARK: - Enhanced positions
 
     /// The kind of positions that the program wants of this trackable.
@@ -269,6 +272,8 @@ private struct PositionLane: Sendable {
     /// `true` if the subscriber delivered a position of the trackable to the program, and the position was not cleared
     /// since.
     private(set) var isDelivered = false
+    /// The stream and the time of the owner's newest position.
+    private var newest: (stream: StreamID?, time: UnixTime)?
     /// `true` if the subscriber delivered a position earlier but the broker retains none any more. If the same position
     /// then arrives again, the subscriber delivers it again.
     var isMissing = false
@@ -279,9 +284,16 @@ private struct PositionLane: Sendable {
         let skipped = self.order.newSkipped(update)
         let wasMissing = self.isMissing
         self.isMissing = false
+        if verdict != .late { self.newest = (update.location.stream, update.location.time) }
         guard verdict != .duplicate || wasMissing else { return nil }
         self.isDelivered = true
         return ReceivedUpdate(update: update, skipped: skipped, isLate: verdict == .late, isRetained: isRetained)
+    }
+
+    func newest(of stream: StreamID) -> UnixTime? {
+        if let newest = self.newest, newest.stream == stream { return newest.time }
+        guard let other = self.retainedOfOthers?.location, other.stream == stream else { return nil }
+        return other.time
     }
 
     mutating func cleared() -> Bool {

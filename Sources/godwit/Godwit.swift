@@ -22,7 +22,7 @@ struct Godwit: AsyncParsableCommand {
         subcommands: [
             Watch.self, Record.self, Enhance.self, Serve.self, Token.self, Share.self, Send.self,
             JourneyCommand.self, History.self, Last.self,
-            Trackables.self, Trips.self,
+            Trackables.self, Publishers.self, Trips.self,
             Import.self,
             Verify.self, Erase.self, FenceCommand.self, RuleCommand.self, Audit.self, Bridge.self, Backup.self,
             Replay.self,

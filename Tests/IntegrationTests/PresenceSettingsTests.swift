@@ -66,6 +66,34 @@ import TrackingCore
         #expect(ContinuousClock.now - will > .seconds(1))
     }
 
+    @Test func publishersAreListedAlsoWhenTheyAreGone() async throws {
+        let broker = try await MosquittoProcess.start()
+        let tap = try await WireTap.listen(to: broker)
+        let gone = try self.agent(broker, ["--client-id", "phone-1", "--metadata", "old phone"])
+        try await tap.wait { !$0.messages(on: "van-7/resolution").isEmpty && !$0.messages(on: "van-7").isEmpty }
+        gone.signal(SIGKILL)
+        try await tap.wait { $0.messages(on: "_clients/phone-1").contains { $0.payload.contains("offline") } }
+        let agent = try self.agent(broker, ["--client-id", "phone-2"])
+        try await tap.wait { !$0.messages(on: "van-7/publisher/phone-2").isEmpty }
+        for arguments in [["van-7"], []] {
+            let list = try await Programs.run(
+                "godwit", ["publishers", "--broker", broker.url, "--format", "json"] + arguments)
+            #expect(list.code == 0, "\(list.errors)")
+            let rows = try list.lines.map { try JSONValue(json: Array($0.utf8)) }
+            #expect(rows.map { $0["client"]?.text } == ["phone-1", "phone-2"])
+            #expect(rows.map { $0["present"]?.flag } == [false, true])
+            #expect(rows.map { $0["owner"]?.flag } == [false, true])
+            #expect(rows.map { $0["metadata"]?.text } == ["old phone", nil])
+            #expect(rows.last?["lastSeen"] != nil)
+        }
+        let text = try await Programs.run("godwit", ["publishers", "--broker", broker.url])
+        #expect(text.lines.first?.hasPrefix("trackable  publisher  state") == true, "\(text.output)")
+        agent.terminate()
+        #expect(try await agent.result(within: .seconds(60)).code == 0)
+        let unreachable = try await Programs.run("godwit", ["publishers", "--broker", "mqtt://127.0.0.1:1"])
+        #expect(unreachable.code == 69, "\(unreachable.errors)")
+    }
+
     @Test func metadataOfAnImpossibleLengthIsRejected() async throws {
         let agent = try await Programs.run(
             "godwit-agent",

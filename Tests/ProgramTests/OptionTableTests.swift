@@ -147,6 +147,7 @@ import Testing
             Self.broker + Self.place + Self.state + [
                 ("for", "3h"), ("stop", "4711"), ("url", "https://tracks.example.org"), ("yes", nil),
             ]),
+        HistoryCase(Publishers.self, ["publishers", "van"], Self.broker + [("format", "json")]),
         HistoryCase(Share.List.self, ["share", "list"], Self.state + [("format", "json")]),
         HistoryCase(Share.Revoke.self, ["share", "revoke", "3"], Self.state),
     ]

@@ -206,10 +206,17 @@ struct SubscriberConversation {
             return ["no enhanced \(id?.rawValue ?? "everything") (\(error.code))"]
         case .deliver(.publishRefused(let topic, let error)): return ["may not write \(topic) (\(error.code))"]
         case .deliver(.badMessage(let topic, _)): return ["bad message on \(topic)"]
+        case .publishers(_, let found): return found.map { Self.text($0) }
         case .published(let request, let failure):
             return ["published \(request)" + (failure.map { " not: \($0.code)" } ?? "")]
         case .deliver(.connection(let disconnection)): return [disconnection == nil ? "connected" : "not connected"]
         }
+    }
+
+    private static func text(_ publisher: KnownPublisher) -> String {
+        "\(publisher.client) of \(publisher.trackable) \(publisher.isPresent ? "present" : "gone")"
+            + (publisher.isOwner ? " owner" : "") + " since \(publisher.since.seconds)"
+            + (publisher.lastSeen.map { " seen \($0.seconds)" } ?? "")
     }
 
     private static func text(_ update: ReceivedUpdate) -> String {

@@ -70,6 +70,9 @@ package struct PresenceStateMachine: Sendable {
         /// The session and connection named in a retained heartbeat that is no longer accepted, because it was used
         /// once or has expired. Only a new heartbeat, sent live, shows again that the client is online. `nil` for none.
         var usedUp: Run?
+        /// The time at which the client last published a presence or a heartbeat that was not the broker's retained
+        /// copy; `nil` before the first one.
+        var lastSign: MonotonicTime?
         var presences: Set<Key> = []
     }
 
@@ -126,6 +129,29 @@ package struct PresenceStateMachine: Sendable {
     /// (online) now.
     package func standingPublishers(on trackable: TrackableID) -> [Presence] {
         self.keys[trackable, default: []].filter { $0.kind == .publisher }.compactMap { self.presences[$0] }
+    }
+
+    /// A publisher with a retained presence message, present or not.
+    package struct KnownMember: Hashable, Sendable {
+        /// The client id of the publisher.
+        package let client: ClientID
+        /// The content of the publisher's presence message.
+        package let presence: Presence
+        /// `true` if the publisher is present (online).
+        package let isPresent: Bool
+        /// The time of the publisher's last live presence or heartbeat; `nil` for none.
+        package let lastSign: MonotonicTime?
+    }
+
+    /// Returns the publishers with a retained presence message on a trackable, also those that are not present (online)
+    /// now, in no particular order.
+    package func knownPublishers(on trackable: TrackableID) -> [KnownMember] {
+        self.keys[trackable, default: []].filter { $0.kind == .publisher }.compactMap { key in
+            guard let presence = self.presences[key] else { return nil }
+            return KnownMember(
+                client: key.client, presence: presence, isPresent: self.present[key]?[presence.session] != nil,
+                lastSign: self.clients[key.client]?.lastSign)
+        }
     }
 
     /// Returns the trackables on which this client has a retained presence message, even if the client is offline.
@@ -273,7 +299,10 @@ package struct PresenceStateMachine: Sendable {
             return
         }
         self.clients[id]?.online = (run, lease)
-        if !isRetained { self.clients[id]?.usedUp = nil }
+        if !isRetained {
+            self.clients[id]?.usedUp = nil
+            self.clients[id]?.lastSign = now
+        }
         if self.isConnected { self.timers.set(.lease(id), deadline: now.advanced(by: lease)) }
     }
 
