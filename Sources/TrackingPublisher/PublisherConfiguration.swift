@@ -39,6 +39,12 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
     /// `true` if new positions are published at once as live positions; `false` if they are sent in batches of records
     /// only.
     public var sendsLive = true
+    /// The longest time after the last fix for which positions are predicted and published live, while the source has no
+    /// fix; `nil` predicts none. It needs ``sendsLive``.
+    ///
+    /// A predicted position continues the last fix at its speed and in its direction. Its radius of error grows. It is
+    /// never recorded, and subscribers receive it as `predicted`.
+    public var predictsFor: Duration?
     /// The rule that delays sending until the device has covered some distance, for at most 10 minutes; `nil` sends
     /// without delay.
     public var deferral: SendDeferral?

@@ -289,7 +289,11 @@ package struct PublisherStateMachine: Sendable {
         let trusted = self.trusted(moment)
         if let point = outcome.point { self.hold.recorded(point, now: trusted.now) }
         let actions = self.recordEvents(outcome.happenings, at: trusted)
-        guard let shown = outcome.shown else { return actions }
+        guard let shown = outcome.shown else {
+            // A prediction would show the way into a privacy zone.
+            self.changeAll { $0.prediction.stop() }
+            return actions
+        }
         let visible = self.capture?.isPaused == true ? nil : raw.flatMap { self.capture?.zones.hidden($0) }
         // A fix that a caller waits for is recorded whatever the filter decides.
         let point = outcome.point ?? (self.fixRequests.isEmpty ? nil : shown)

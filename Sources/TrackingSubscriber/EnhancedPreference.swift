@@ -64,6 +64,11 @@ struct EnhancedPreference: Sendable {
     mutating func published(_ update: ReceivedUpdate, now: MonotonicTime) -> ReceivedUpdate? {
         guard !update.isLate else { return update }
         let fix = Fix(update.update.location)
+        guard update.update.kind == .actual else {
+            // No enhanced update follows, and the position never becomes a skipped point.
+            self.delivered = (fix, isEnhanced: false)
+            return update
+        }
         (self.newest, self.newestExtra) = (fix, update.update.location.extra)
         guard case .enhanced = self.phase else {
             self.delivered = (fix, isEnhanced: false)

@@ -63,6 +63,7 @@ struct Run: AsyncParsableCommand {
         configuration.lowBattery = try self.capture.lowBatteryDetector
         configuration.sensorResolution = self.input.sensorResolution
         configuration.sendsRawLocations = self.input.raw
+        configuration.predictsFor = self.input.predict.map { .seconds($0) }
         configuration.takesCommands = self.controls.allowCommands.map { $0 != .off } ?? false
         configuration.isClientRandom = identity.isRandom
         try self.recording.apply(to: &configuration)

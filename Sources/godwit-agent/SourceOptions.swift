@@ -30,6 +30,13 @@ struct SourceOptions: ParsableArguments {
     var raw = false
 
     @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Publish predicted positions for this many seconds after the last fix while the source has none, 4 to 3600. Default: not at all.",
+            valueName: "seconds", visibility: .hidden))
+    var predict: Double?
+
+    @Option(
         help: ArgumentHelp(
             "Read the charge of the battery from auto (this device), none, file:PATH or fixed:PERCENT.",
             valueName: "battery", visibility: .hidden))
@@ -38,6 +45,9 @@ struct SourceOptions: ParsableArguments {
     func validate() throws {
         guard !self.source.isEmpty else {
             throw ValidationError("no source of positions is given. Give --source, for example --source simulate:")
+        }
+        if let seconds = self.predict, !(4...3_600).contains(seconds) {
+            throw ValidationError("--predict must be 4 to 3600 seconds, not \(seconds)")
         }
         do throws(TrackingError) {
             guard try self.specifications().count(where: \.readsStandardInput) < 2 else {

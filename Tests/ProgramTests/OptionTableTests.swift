@@ -26,6 +26,7 @@ import Testing
         Self.broker + [
             ("trackable", "order:17, left"), ("source", "nmea:/dev/ttyS1#accuracy=LOW,cycle=keep"), ("speed", "2"),
             ("default-resolution", "LOW/60000/0"), ("sensor-resolution", "HIGH/1000/0"), ("raw", nil),
+            ("predict", "30"),
             ("battery", "fixed:55"), ("destination", "-33.9,18.4"), ("proximity", "500"), ("arrival", "120"),
             ("resolution", "HIGH/1000/1"), ("resolution-far", "LOW/60000/100"),
             ("resolution-far-watched", "BALANCED/10000/20"), ("resolution-near", "BALANCED/10000/20"),

@@ -24,6 +24,20 @@ import TrackingCore
             location: location, intermediate: [location], enhancement: Enhancement(confidence: .matched))
     }
 
+    /// An enhancer publishes no predicted position, so the program does not wait for one.
+    @Test func aPredictedPositionIsDeliveredAtOnceAndNeverAsASkippedPoint() throws {
+        var preference = EnhancedPreference()
+        let now = MonotonicTime(.zero)
+        _ = preference.published(try self.published(1), now: now)
+        #expect(preference.enhanced(try self.enhanced(1), isRetained: false, now: now) != nil)
+        var predicted = try self.published(4, of: nil)
+        predicted.update.kind = .predicted
+        #expect(preference.published(predicted, now: now) == predicted)
+        #expect(preference.published(try self.published(5), now: now) == nil)
+        let delivered = preference.enhanced(try self.enhanced(5), isRetained: false, now: now)
+        #expect(delivered?.update.location.seq == 5 && delivered?.skipped == [])
+    }
+
     /// Each fix is delivered once as a position or as a skipped point, apart from a published position that its enhanced
     /// one replaces. No position is older than the one before.
     @Test(arguments: 0..<200) func noPositionGoesBackAndNoPointIsLost(seed: UInt64) throws {

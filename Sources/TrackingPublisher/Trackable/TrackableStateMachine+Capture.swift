@@ -21,6 +21,7 @@ extension TrackableStateMachine {
         // At every fix, recorded or not.
         let near = self.resolution.moved(to: shown, now: context.now, wallClock: wall)
         outputs += self.situationChanged(near: near, context)
+        self.prediction.moved(to: shown, now: context.now, wallClock: wall)
         if let raw { self.live.capturedRaw(raw, now: context.now, wallClock: wall) }
         guard let point else { return outputs }
         let location = self.named(point)
@@ -42,10 +43,41 @@ extension TrackableStateMachine {
         return location
     }
 
+    /// Returns the time at which ``predict(_:)`` publishes the next predicted position; `nil` for none.
+    func predictionDeadline(_ context: TrackableContext) -> MonotonicTime? {
+        guard context.configuration.predictsFor != nil, context.sendsLive, context.sendsByItself, context.isAnnounced,
+            context.isOn, self.status.isSending, !self.feed.isRemote
+        else { return nil }
+        return self.prediction.deadline(
+            longest: context.configuration.predictsFor, sensorInterval: self.resolution.sensor.desiredInterval)
+    }
+
+    /// Publishes a predicted position, because the source has no fix. The position is not recorded, and later fixes are
+    /// not compared with it.
+    ///
+    /// Predictions end where a privacy zone begins.
+    mutating func predict(_ context: TrackableContext) -> [Output] {
+        let interval = self.resolution.damper.current.desiredInterval
+        // A measured position that waits is newer, or at least true.
+        guard self.live.lane.isIdle, !context.isHolding else {
+            self.prediction.postpone(by: .zero, now: context.now)
+            return []
+        }
+        guard let predicted = self.prediction.predict(interval: interval, now: context.now) else { return [] }
+        guard context.shown(predicted) == predicted,
+            let payload = try? LocationCodec.encode(LocationUpdate(location: predicted, kind: .predicted))
+        else {
+            self.prediction.stop()
+            return []
+        }
+        return [.publish(.location(self.id), payload, .other)]
+    }
+
     /// Handles that the device's clock was set: times before and after are not compared, and an event is recorded.
     mutating func clockStepped(by step: Duration, _ context: TrackableContext) -> [Output] {
         self.trips.machine.clockStepped()
         self.live.clockStepped()
+        self.prediction.stop()
         self.resolution.proximity.clockStepped()
         return self.recordEvent(.clockJump, ["seconds": .number(step.inSeconds)], context)
     }
@@ -54,6 +86,7 @@ extension TrackableStateMachine {
     /// discards all of them. The last ended trip is forgotten too.
     mutating func forgetPosition(through watermark: Location?) {
         self.live.forget(through: watermark)
+        self.prediction.stop()
         self.trips.forgetLast()
         self.position.forget(through: watermark)
     }

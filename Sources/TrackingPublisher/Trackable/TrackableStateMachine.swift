@@ -29,6 +29,8 @@ struct TrackableStateMachine: Sendable {
     var destination = DestinationPublishing()
     /// The events of the trackable that were not published yet.
     var unsent = UnsentEvents()
+    /// The predictions of positions while the source has no fix.
+    @Boxed var prediction = PositionPrediction()
     /// The origin of the trackable's records: this device, or another system.
     var feed = Feed.device
     /// The permissions that the broker refuses and that the trackable can do without.
@@ -102,6 +104,7 @@ struct TrackableStateMachine: Sendable {
 
     /// Handles that the caller switched the publisher off: sending stops, and the trackable's presence is cleared.
     mutating func switchedOff(_ context: TrackableContext) -> [Output] {
+        self.prediction.stop()
         let outputs = self.closeRecords(isOrderly: true, context) + [.cancelAnnouncement]
         guard self.failure == nil, self.status.since != nil else { return outputs }
         self.withdrawn()
@@ -280,6 +283,7 @@ struct TrackableStateMachine: Sendable {
             var leftOut = 0
             let payload = try LocationCodec.encode(context.counted(update), leftOut: &leftOut)
             self.live.lane.leftOut(leftOut)
+            self.prediction.isPublished = false
             let seqs = self.live.lane.seqsInFlight
             if self.feed.countsLive(context.configuration.recording) { self.backlog.spool.sentLive(seqs) }
             return [.publish(.location(self.id), payload, .update)] + self.publishApproach(context)
@@ -306,6 +310,7 @@ struct TrackableStateMachine: Sendable {
     ///     because their positions are not known here.
     ///   - others: The other publishers. Retained messages of another owner are not touched.
     mutating func hide(areMore: Bool, _ others: OtherPublishers, _ context: TrackableContext) -> [Output] {
+        self.prediction.stop()
         self.unsent.hide(context.shown)
         self.position.hide(context.shown)
         let isOwn = self.failure == nil && (self.status.since != nil || others.owner == nil)
@@ -318,7 +323,7 @@ struct TrackableStateMachine: Sendable {
             outputs += self.askSpool(context) { $0.failedLive(lost, now: context.now) }
         }
         guard isOwn else { return outputs }
-        if change.lane.isOutdated || isUnknown {
+        if change.lane.isOutdated || isUnknown || self.prediction.isPublished {
             outputs += self.status.since == nil ? [.clear(.location(self.id))] : self.replacePosition(context)
         }
         // The zones may hide the destination, or not any more.
@@ -348,13 +353,14 @@ struct TrackableStateMachine: Sendable {
     /// Handles that no more fixes will come, because the publisher stops: the last fix waits to be published, even if
     /// the update filter skipped it.
     mutating func stop(_ context: TrackableContext) {
+        self.prediction.stop()
         self.live.finish(wallClock: context.believedTime)
     }
 
     // MARK: - Time
 
     private enum Timer: CaseIterable {
-        case silence, retry, optionalGrants, spool, trip, resolution, requests, lease, intake
+        case silence, retry, optionalGrants, spool, trip, resolution, requests, lease, intake, prediction
     }
 
     /// Returns the next time at which ``timerFired(_:)`` must be called for this trackable; `nil` for none.
@@ -375,6 +381,7 @@ struct TrackableStateMachine: Sendable {
         case .requests: self.requests.confirmationDeadline
         case .lease: self.feed.remote?.leaseEnd
         case .intake: self.feed.remote?.intake.nextDeadline
+        case .prediction: self.predictionDeadline(context)
         }
     }
 
@@ -399,6 +406,7 @@ struct TrackableStateMachine: Sendable {
             return self.requests.takeUnconfirmed().flatMap { self.dropRequests(of: $0, context) }
         case .lease: return self.leaseEnded(context)
         case .intake: return self.intakeExpired(context)
+        case .prediction: return self.predict(context)
         }
     }
 

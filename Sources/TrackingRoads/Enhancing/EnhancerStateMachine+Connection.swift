@@ -85,6 +85,8 @@ extension EnhancerStateMachine {
             case .role(.location(let id)) where self.configuration.includes(id) && !self.isStopping:
                 guard !message.payload.isEmpty else { return self.cleared(id) }
                 let update = try LocationCodec.decode(message.payload)
+                // A predicted position may be off the road that the trackable takes.
+                guard update.kind == .actual else { return [] }
                 return self.received(update, of: id, now: moment.now)
                     + self.perform(self.journeys.moved(update.location, of: id, at: moment))
             case .role(.journey(let id)) where self.configuration.includes(id) && !self.isStopping:

@@ -38,6 +38,11 @@ export class EnhancedPreference {
   published(received, now) {
     if (received.isLate) return received;
     const fix = received.update.location;
+    if (received.update.kind === "PREDICTED") {
+      // No enhanced update follows, and the position never becomes a skipped point.
+      this.setDelivered(fix, false);
+      return received;
+    }
     this.newest = fix;
     if (this.lastEnhanced === undefined) {
       this.setDelivered(fix, false);
