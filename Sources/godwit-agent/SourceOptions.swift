@@ -7,7 +7,7 @@ import TrackingPublisher
 struct SourceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Read positions from this source: gpsd://host[:port], nmea:FILE|-|tcp://host:port|/dev/tty…, gpx:FILE, jsonl:FILE|- or simulate:. Repeatable, each with an optional class: gpsd://host#accuracy=HIGH.",
+            "Read positions from this source: gpsd://host[:port], nmea:FILE|-|tcp://host:port|/dev/tty…, gpx:FILE, jsonl:FILE|-, mqtt[s]://host/TOPIC or simulate:. Repeatable, each with an optional class: gpsd://host#accuracy=HIGH.",
             valueName: "source"))
     var source: [String] = []
 

@@ -25,7 +25,7 @@ struct SwitchedReader: Sendable {
         let pace = try ReplayPace.parse(run.input.speed)
         let specifications = try run.input.specifications()
         self.reader = SourceReader(
-            try specifications.map { try $0.makeSource(pace: pace, seed: seed) }, waitsForBroker: pace == .maximum,
+            try specifications.map { try run.makeSource($0, pace: pace, seed: seed) }, waitsForBroker: pace == .maximum,
             wireless: run.capture.wifi ? WirelessNetwork() : nil, logger: Logger(label: "godwit.agent"))
         self.power = power
         self.readsStandardInput = specifications.contains(where: \.readsStandardInput)

@@ -8,7 +8,8 @@ extension SourceSpecification {
     ///   - pace: The replay speed of recorded files, or the speed of the simulated vehicle as a multiple of a car's.
     ///   - seed: The seed of the bundled drive, ≥ 1, if the specification gives none. Drives with different seeds begin
     ///     at different places of the route and stop at different lights.
-    /// - Throws: `invalidConfiguration` for a simulation at the pace `max`, because a simulated drive has no end.
+    /// - Throws: `invalidConfiguration` for a simulation at the pace `max`, because a simulated drive has no end; and
+    ///   for a topic, whose source is a ``TopicSource``.
     public func makeSource(
         pace: ReplayPace = .recorded, seed: UInt64 = 1
     ) throws(TrackingError) -> any LocationSource {
@@ -25,6 +26,11 @@ extension SourceSpecification {
         case .gpx(let path): return RecordingSource(.gpx, file: path, pace: pace, accuracy: self.accuracy)
         case .jsonLines(let path): return RecordingSource(.jsonl, file: path, pace: pace, accuracy: self.accuracy)
         case .jsonLinesStandardInput: return RecordingSource.standardInput(accuracy: self.accuracy)
+        case .topic:
+            throw TrackingError(
+                .invalidConfiguration,
+                "cannot make the source of a topic without a connection to its broker. Make a TopicSource with an MQTTTransport"
+            )
         case .simulation:
             guard case .times(let factor) = pace else {
                 throw TrackingError(
@@ -51,7 +57,7 @@ extension SourceSpecification {
         switch self.input {
         case .gpsd, .nmeaServer: true
         case .nmeaPath(let path): Self.isDevice(path)
-        case .nmeaStandardInput, .gpx, .jsonLines, .jsonLinesStandardInput, .simulation: false
+        case .nmeaStandardInput, .gpx, .jsonLines, .jsonLinesStandardInput, .topic, .simulation: false
         }
     }
 
@@ -59,7 +65,7 @@ extension SourceSpecification {
     public var readsStandardInput: Bool {
         switch self.input {
         case .nmeaStandardInput, .jsonLinesStandardInput: true
-        case .gpsd, .nmeaServer, .nmeaPath, .gpx, .jsonLines, .simulation: false
+        case .gpsd, .nmeaServer, .nmeaPath, .gpx, .jsonLines, .topic, .simulation: false
         }
     }
 

@@ -10,6 +10,7 @@ public import TrackingCore
 /// | `nmea:tcp://host:port` | NMEA from a server |
 /// | `gpx:FILE` | a GPX track |
 /// | `jsonl:FILE`, `jsonl:-` | one GeoJSON Feature a line |
+/// | `mqtt[s]://[user[:password]@]host[:port]/TOPIC` | the positions on a topic of a broker |
 /// | `simulate:` | a drive along a bundled route |
 ///
 /// Options follow after `#`, separated by commas:
@@ -35,6 +36,8 @@ public struct SourceSpecification: Hashable, Sendable {
         case jsonLines(String)
         /// JSON Lines on standard input.
         case jsonLinesStandardInput
+        /// A topic of a broker. The broker is a URL without the topic, `mqtt[s]://[user[:password]@]host[:port]`.
+        case topic(broker: String, topic: String)
         /// A simulated drive along the bundled route.
         case simulation
     }
@@ -77,7 +80,7 @@ public struct SourceSpecification: Hashable, Sendable {
     public static func parse(_ text: String) throws(TrackingError) -> SourceSpecification {
         let (address, options) = Self.split(text)
         var specification = SourceSpecification(try Self.input(address))
-        for option in options { try specification.set(option, in: text) }
+        for option in options { try specification.set(option, in: Self.withoutLogin(text[...])) }
         return specification
     }
 
@@ -105,6 +108,8 @@ public struct SourceSpecification: Hashable, Sendable {
         case ("gpx", _): return .gpx(try Self.path(rest, of: address))
         case ("jsonl", "-"): return .jsonLinesStandardInput
         case ("jsonl", _): return .jsonLines(try Self.path(rest, of: address))
+        case ("mqtt", _) where rest.hasPrefix("//"), ("mqtts", _) where rest.hasPrefix("//"):
+            return try Self.topic(address)
         case ("simulate", ""): return .simulation
         default: throw Self.unknown(address)
         }
@@ -116,6 +121,33 @@ public struct SourceSpecification: Hashable, Sendable {
                 .invalidConfiguration, "source '\(address)' names no file. Give the path after the colon")
         }
         return String(path)
+    }
+
+    /// The maximum length of the topic of a source, in bytes.
+    private static let maximumTopicBytes = 1_024
+
+    private static func topic(_ address: Substring) throws(TrackingError) -> Input {
+        let start = address.firstRange(of: "://")?.upperBound ?? address.startIndex
+        let slash = address[start...].firstIndex(of: "/")
+        let topic = slash.map { address[address.index(after: $0)...] } ?? ""
+        let isTopic = (1...Self.maximumTopicBytes).contains(topic.utf8.count) && String(topic).isPlainText
+        // A text that ends with # has no options, so that the topic of a wildcard such as tracking/# would end with /.
+        let isSingle = !topic.contains { "+#".contains($0) } && !topic.hasSuffix("/")
+        guard isTopic, isSingle, let slash, slash > start else {
+            throw TrackingError(
+                .invalidConfiguration,
+                "source '\(Self.withoutLogin(address))' must have the form mqtt[s]://[user[:password]@]host[:port]/TOPIC, with a topic of 1 to \(Self.maximumTopicBytes) bytes without the wildcards + and #, and without / at its end"
+            )
+        }
+        return .topic(broker: String(address[..<slash]), topic: String(topic))
+    }
+
+    /// Returns the text of a source without the user and the password in the URL of a broker.
+    private static func withoutLogin(_ text: Substring) -> String {
+        guard text.hasPrefix("mqtt"), let start = text.firstRange(of: "://")?.upperBound else { return String(text) }
+        let authority = text[start...].prefix { $0 != "/" }
+        guard let at = authority.lastIndex(of: "@") else { return String(text) }
+        return String(text[..<start] + text[text.index(after: at)...])
     }
 
     private static func endpoint(
@@ -143,7 +175,8 @@ public struct SourceSpecification: Hashable, Sendable {
             .invalidConfiguration,
             """
             source '\(address)' is unknown; it must be one of gpsd://host[:port], nmea:FILE, nmea:-, \
-            nmea:tcp://host:port, nmea:/dev/ttyX, gpx:FILE, jsonl:FILE, jsonl:-, simulate:
+            nmea:tcp://host:port, nmea:/dev/ttyX, gpx:FILE, jsonl:FILE, jsonl:-, mqtt[s]://host[:port]/TOPIC, \
+            simulate:
             """)
     }
 

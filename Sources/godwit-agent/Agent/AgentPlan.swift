@@ -79,6 +79,7 @@ struct AgentPlan {
             if isChanged, tracked.destination == nil { settings.proximity = nil }
             return try run.trackable(tracked.id, settings)
         }
+        try run.checkSources(of: self.trackables)
     }
 
     /// Returns a plan with the same options given at the agent's start, and with these run-time changes in place of its

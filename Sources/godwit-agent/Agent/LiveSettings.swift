@@ -7,7 +7,8 @@ enum LiveSettings {
     /// The long names of the options that the command CONFIGURE can change while the agent runs. Their changes take
     /// effect at once.
     static let names: Set<String> = [
-        "default-resolution", "sensor-resolution", "raw", "predict", "proximity", "arrival", "resolution", "resolution-far",
+        "default-resolution", "sensor-resolution", "raw", "predict", "proximity", "arrival", "resolution",
+        "resolution-far",
         "resolution-far-watched", "resolution-near", "resolution-near-watched", "battery-threshold",
         "low-battery-multiplier", "floor", "ceiling", "filter", "maximum-silence", "metadata", "send-resolution",
         "batch-size", "batch-window",

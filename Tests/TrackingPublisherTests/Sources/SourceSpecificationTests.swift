@@ -19,6 +19,11 @@ import TrackingCore
         ("gpx:dir/track#1.gpx#accuracy=BALANCED", .init(.gpx("dir/track#1.gpx"), accuracy: .balanced)),
         ("jsonl:-", .init(.jsonLinesStandardInput)),
         ("jsonl:fixes.jsonl#", .init(.jsonLines("fixes.jsonl"))),
+        ("mqtt://h/tracking/van-8", .init(.topic(broker: "mqtt://h", topic: "tracking/van-8"))),
+        (
+            "mqtts://me:p%2Fw@[::1]:8884/a/b#accuracy=LOW",
+            .init(.topic(broker: "mqtts://me:p%2Fw@[::1]:8884", topic: "a/b"), accuracy: .low)
+        ),
         ("simulate:", .init(.simulation)),
         ("simulate:#seed=7,accuracy=LOW", .init(.simulation, accuracy: .low, seed: 7)),
     ])
@@ -37,6 +42,11 @@ import TrackingCore
         ("simulate:#colour=red", "must be accuracy="),
         ("gpsd://h#speed=9600", "speed requires nmea:/dev/ttyX"), ("nmea:/dev/ttyS0#speed=9601", "one of 1200, 2400"),
         ("gpsd://h#cycle=ask", "cycle=keep or seed"),
+        ("mqtt://h", "must have the form mqtt[s]://"), ("mqtt://h/", "must have the form mqtt[s]://"),
+        ("mqtt:///t", "must have the form"), ("mqtt://h/a/+", "without the wildcards"),
+        ("mqtt:h/a", "is unknown"), ("mqtt://h/a#b", "without the wildcards"),
+        ("mqtt://me:secret@h/a/#", "source 'mqtt://h/a/' must have the form"),
+        ("mqtt://me:secret@h/a#colour=red", "source 'mqtt://h/a#colour=red'"),
         ("simulate:#seed=0", "a number from 1 on"), ("gpsd://h#seed=1", "seed requires simulate:"),
     ])
     func othersAreRefusedWithWhatWouldDo(text: String, message: String) {
