@@ -301,6 +301,7 @@ import TrackingPublisher
         #expect(
             others == [
                 "trackable", "destination", "speed", "durability", "fail-fast", "log-level", "wifi", "live",
+                "remain-present",
             ])
     }
 

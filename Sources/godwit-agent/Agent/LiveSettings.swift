@@ -8,11 +8,9 @@ enum LiveSettings {
     /// effect at once.
     static let names: Set<String> = [
         "default-resolution", "sensor-resolution", "raw", "predict", "proximity", "arrival", "resolution",
-        "resolution-far",
-        "resolution-far-watched", "resolution-near", "resolution-near-watched", "battery-threshold",
-        "low-battery-multiplier", "floor", "ceiling", "filter", "maximum-silence", "metadata", "send-resolution",
-        "batch-size", "batch-window",
-        "keep-points",
+        "resolution-far", "resolution-far-watched", "resolution-near", "resolution-near-watched", "battery-threshold",
+        "low-battery-multiplier", "floor", "ceiling", "filter", "maximum-silence", "metadata", "batch-size",
+        "batch-window", "keep-points",
         "keep-bytes", "keep-days", "on-collision", "profile", "mode", "desired-accuracy", "minimum-distance",
         "minimum-time", "maximum-accuracy-radius", "significant-change", "activity", "pause", "pause-radius",
         "pause-after", "visits", "zone", "mock", "low-battery", "automatic-trips", "tracking-stats",
@@ -20,11 +18,12 @@ enum LiveSettings {
     ]
 
     /// The long names of the options that a command received through the broker cannot set. They name a program, a
-    /// file, a device or a broker, contain a secret, or decide who may send commands and whose acknowledgements count.
+    /// file, a device or a broker, contain a secret, or decide who may send commands, whose acknowledgements count, and
+    /// if the destination is published.
     static let local: Set<String> = [
         "broker", "password", "password-command", "password-file", "client-id", "topic-root", "ca", "cert", "key",
         "config", "source",
-        "battery", "spool", "socket", "metrics-file", "notify", "allow-commands", "acknowledge-by",
+        "battery", "spool", "socket", "metrics-file", "notify", "allow-commands", "acknowledge-by", "send-resolution",
     ]
 
     /// The long names of the options whose values are never reported, because they reveal private places.
