@@ -107,6 +107,14 @@ import TrackingSubscriber
         #expect(self.lines(.json, .connection(nil)).isEmpty)
     }
 
+    @Test func thePresenceHasTheMetadata() throws {
+        let presence = PublisherPresence(status: .present, lastSeen: nil, metadata: "bike \"3\"")
+        let event = SubscriberEvent.presence(try TrackableID("van-7"), presence)
+        let line = try #require(self.lines(.json, event).first)
+        #expect(line.contains(#""status":"PRESENT","metadata":"bike \"3\""}"#))
+        #expect(self.lines(.text, event).first?.hasSuffix(#"publisher PRESENT, metadata bike "3""#) == true)
+    }
+
     @Test func aPositionOnTheRoadHasItsRoad() throws {
         let id = try TrackableID("van-7")
         func event(_ enhancement: Enhancement) throws -> SubscriberEvent {

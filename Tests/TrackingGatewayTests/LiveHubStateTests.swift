@@ -47,6 +47,14 @@ import TrackingSubscriber
         #expect(state.trackables.count <= 80)
     }
 
+    @Test mutating func thePresenceHasTheMetadata() throws {
+        let presence = PublisherPresence(status: .present, lastSeen: nil, metadata: "bike 3")
+        let produced = try self.apply(.presence(self.van, presence))
+        #expect(try JSONValue(json: produced.payload)["metadata"] == .text("bike 3"))
+        let known = try #require(self.state.known(self.van)?.members["presence"])
+        #expect(try JSONValue(json: known)["metadata"] == .text("bike 3"))
+    }
+
     /// A trackable with a present publisher is shown without a position, and also while the gateway is disconnected.
     @Test mutating func aPresentTrackableIsKnownWithoutAPosition() throws {
         func presence(_ status: PublisherPresence.Status) -> SubscriberEvent {

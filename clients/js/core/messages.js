@@ -87,8 +87,10 @@ export function decodeLiveness(payload) {
 
 const whole = (value) => (value === undefined ? undefined : Math.trunc(value));
 
-export const encodeLiveness = ({ status, session, connection, lease }) =>
-  encoded(JSON.stringify({ status, session, connection, lease: status === "online" ? lease : undefined }));
+export const encodeLiveness = ({ status, session, connection, lease, remain }) => {
+  const isOnline = status === "online";
+  return encoded(JSON.stringify({ status, session, connection, lease: isOnline ? lease : undefined, remain: isOnline ? undefined : remain }));
+};
 
 function resolution(message) {
   const fields = message.fields("resolution");
