@@ -1,0 +1,72 @@
+import Testing
+import TrackingCore
+
+@testable import TrackingStore
+
+/// The queues of both stores.
+@Suite(.timeLimit(.minutes(5))) struct ForwardingStoreTests {
+    private func run(
+        _ subject: StoreSubject, _ body: (any ForwardingStore) async throws -> Void
+    ) async throws {
+        try await subject.run { test in
+            try await test.use { store in try await body(try #require(store as? any ForwardingStore)) }
+        }
+    }
+
+    private func seqs(_ page: ForwardPage) -> [UInt64?] { page.entries.map { $0.location?.seq } }
+
+    @Test(arguments: StoreSubject.allCases) func aNewSinkGetsTheHistoryAndThenEachPointOnce(
+        subject: StoreSubject
+    ) async throws {
+        try await self.run(subject) { store in
+            _ = try await store.store(batch(points(3...5)))
+            try await store.beginForwarding(to: ["a"])
+            // A late point, and a repeated one.
+            _ = try await store.store(batch(points(1...3)))
+            let page = try await store.nextForwarded(to: "a", limit: 10)
+            #expect(page.trackable == (try trackable("van")) && !page.hasMore)
+            #expect(self.seqs(page) == [3, 4, 5, 1, 2])
+            #expect(page.entries[0].location == (try point(3)))
+            try await store.removeForwarded(page.entries.prefix(3).map(\.number))
+            #expect(self.seqs(try await store.nextForwarded(to: "a", limit: 1)) == [1])
+            #expect(try await store.nextForwarded(to: "a", limit: 1).hasMore)
+            // The forwarder starts again with a second sink.
+            try await store.beginForwarding(to: ["b", "a"])
+            #expect(self.seqs(try await store.nextForwarded(to: "a", limit: 10)) == [1, 2])
+            #expect(self.seqs(try await store.nextForwarded(to: "b", limit: 10)) == [1, 2, 3, 4, 5])
+            // A sink that is not named is forgotten.
+            try await store.beginForwarding(to: ["b"])
+            #expect(try await store.nextForwarded(to: "a", limit: 10) == .empty)
+            _ = try await store.store(batch(points(6...6)))
+            #expect(self.seqs(try await store.nextForwarded(to: "b", limit: 10)) == [1, 2, 3, 4, 5, 6])
+        }
+    }
+
+    @Test(arguments: StoreSubject.allCases) func aPageHasThePointsOfOneTrackable(subject: StoreSubject) async throws {
+        try await self.run(subject) { store in
+            try await store.beginForwarding(to: ["a"])
+            for seq in UInt64(1)...3 {
+                for name in ["van", "bus"] { _ = try await store.store(batch([point(seq)], of: name)) }
+            }
+            let page = try await store.nextForwarded(to: "a", limit: 10)
+            #expect(page.trackable == (try trackable("van")) && self.seqs(page) == [1, 2, 3])
+            try await store.removeForwarded(page.entries.map(\.number))
+            #expect(try await store.nextForwarded(to: "a", limit: 10).trackable == (try trackable("bus")))
+        }
+    }
+
+    @Test(arguments: StoreSubject.allCases) func erasedAndFaultyPointsAreNotSent(subject: StoreSubject) async throws {
+        try await self.run(subject) { store in
+            try await store.beginForwarding(to: ["a"])
+            _ = try await store.store(batch(points(1...4)))
+            _ = try await store.store(batch([point(5, at: now.seconds + 86_400)]))
+            let erased = UnixTime(now.seconds + 3)
+            _ = try await store.erase(try trackable("van"), before: erased, now: UnixTime(now.seconds + 100))
+            let page = try await store.nextForwarded(to: "a", limit: 10)
+            #expect(page.entries.compactMap { $0.location?.seq } == [3, 4])
+            #expect(page.entries.last?.location == nil, "a point with a wrong clock")
+            try await store.removeForwarded(page.entries.map(\.number))
+            #expect(try await store.nextForwarded(to: "a", limit: 10) == .empty)
+        }
+    }
+}
