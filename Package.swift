@@ -138,6 +138,14 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
+            name: "TrackingForwarding",
+            dependencies: [
+                "TrackingCore", "TrackingCrypto", "TrackingRuntime", "TrackingStore", coreMetrics, httpClient,
+                lifecycle,
+                logging, nioCore, nioHTTP1, nioSSL,
+            ],
+            swiftSettings: settings),
+        .target(
             name: "TrackingGateway",
             dependencies: [
                 "TrackingCore", "TrackingHistory", "TrackingMetrics", "TrackingPublisher", "TrackingRules",
@@ -180,7 +188,7 @@ let package = Package(
             name: "godwit",
             dependencies: [
                 "CMalloc", "CVersion", "GodwitOptions", "SystemLibrary", "TrackingControl", "TrackingCore",
-                "TrackingGateway",
+                "TrackingForwarding", "TrackingGateway",
                 "TrackingHistory",
                 "TrackingMQTT", "TrackingMetrics", "TrackingPublisher", "TrackingRecorder", "TrackingRoads",
                 "TrackingRules",
@@ -251,6 +259,13 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "TrackingForwardingTests",
+            dependencies: [
+                "TrackingCore", "TrackingCrypto", "TrackingForwarding", "TrackingStore", "TestSupport", httpClient,
+                httpTypes, hummingbird, logging, nioCore,
+            ],
+            swiftSettings: settings),
+        .testTarget(
             name: "TrackingStoreTests", dependencies: ["TrackingCore", "TrackingStore", "TestSupport", grdb],
             swiftSettings: settings),
         .testTarget(
@@ -267,8 +282,9 @@ let package = Package(
         .testTarget(
             name: "ProgramTests",
             dependencies: [
-                "GodwitOptions", "TestSupport", "TrackingControl", "TrackingCore", "TrackingGateway",
-                "TrackingHistory", "TrackingMQTT", "TrackingPublisher", "TrackingRecorder", "TrackingRules",
+                "GodwitOptions", "TestSupport", "TrackingControl", "TrackingCore", "TrackingForwarding",
+                "TrackingGateway", "TrackingHistory", "TrackingMQTT", "TrackingPublisher", "TrackingRecorder",
+                "TrackingRules",
                 "TrackingRuntime", "TrackingStore", "TrackingSubscriber", "TrackingTesting", "godwit", "godwit-agent",
                 argumentParser, logging,
             ],

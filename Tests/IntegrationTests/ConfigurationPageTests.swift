@@ -64,6 +64,7 @@ import Testing
         ("godwit", "journey list", [Self.broker]),
         ("godwit", "record", [Self.broker, Self.history, "`godwit record`"]),
         ("godwit", "enhance", [Self.broker, "`godwit enhance`"]),
+        ("godwit", "forward", [Self.history, "`godwit forward`"]),
         ("godwit", "serve", [Self.broker, Self.history, "`godwit serve`"]),
         ("godwit", "bridge owntracks", [Self.broker, "`godwit bridge owntracks`"]),
         ("godwit", "token create", [Self.gateway, "`godwit token create`"]),

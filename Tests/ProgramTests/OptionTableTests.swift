@@ -91,6 +91,14 @@ import Testing
             Self.broker + Self.place + Self.state + [("before", "90d"), ("yes", nil)]),
         HistoryCase(Backup.self, ["backup", "copy.sqlite"], Self.place),
         HistoryCase(
+            Forward.self, ["forward", "--to", "overland+https://example.org/a"],
+            Self.place + [
+                ("to", "webhook+https://example.org/hook"), ("token-file", "/etc/token"),
+                ("secret-file", "/etc/secret"),
+                ("batch-size", "50"), ("once", nil), ("only", "van"), ("except", "bus"), ("listen", "127.0.0.1:0"),
+                ("log-level", "debug"),
+            ]),
+        HistoryCase(
             Replay.self, ["replay", "van", "--as", "bus"],
             Self.broker + Self.place + Self.span + [("speed", "10x"), ("as", "tram")]),
     ]
@@ -221,7 +229,7 @@ import Testing
         let value = row.value.map { "'\($0)'" } ?? "true"
         try "\(row.option): \(value)\n".write(toFile: file, atomically: true, encoding: .utf8)
         #expect(try self.parse(base + user, ["GODWIT_CONFIG": file], root) == expected)
-        let needed = ["trackable", "source", "all", "engine", "near", "within", "as", "name", "for", "publish"]
+        let needed = ["trackable", "source", "all", "engine", "near", "within", "as", "name", "for", "publish", "to"]
         if !needed.contains(row.option) {
             #expect(try self.parse(base + user, [:], root) != expected)
         }

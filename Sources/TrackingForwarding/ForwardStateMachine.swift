@@ -1,0 +1,143 @@
+package import TrackingCore
+
+/// Decides what a forwarder does next for one sink: read the queue, send a batch, remove acknowledged points from the
+/// queue, or wait.
+///
+/// A batch is sent until the sink acknowledges it, so no point is lost. After each failure the queue is read again: a
+/// point that was erased meanwhile is not sent.
+package struct ForwardStateMachine: Hashable, Sendable {
+    /// An event in the forwarding to one sink.
+    package enum Event: Hashable, Sendable {
+        /// The queue was read.
+        case read(Reading)
+        /// The sink answered a batch, or no answer arrived.
+        case answered(ForwardAnswer)
+        /// The points were removed from the queue.
+        case removed
+        /// The history could not be read or written.
+        case storeFailed
+        /// The deadline of the last wait has come.
+        case due
+    }
+
+    /// The content of the queue's next page.
+    package enum Reading: Hashable, Sendable {
+        /// The queue has no points.
+        case empty
+        /// None of the page's points is to be sent.
+        case nothingToSend
+        /// The page has points to send.
+        case points
+    }
+
+    /// The next step of the forwarder.
+    package enum Action: Hashable, Sendable {
+        /// Read at most this number of points from the queue.
+        case read(limit: Int)
+        /// Send the points that were read.
+        case send
+        /// Remove the points of the acknowledged batch, and those that are not to be sent, from the queue.
+        case remove
+        /// Wait until a moment, and then report that it has come.
+        case wait(until: MonotonicTime)
+        /// End: the queue is empty, and the forwarder is to end then.
+        case end
+    }
+
+    /// The largest number of points in a batch.
+    package let batchSize: Int
+    /// `true` for a forwarder that ends when the queue is empty.
+    package let endsWhenEmpty: Bool
+    /// The largest number of points in the next batch.
+    package private(set) var limit: Int
+    private var backoff = Backoff(first: .seconds(1), maximum: Self.longestWait)
+
+    /// The time between two readings of an empty queue: 1 s.
+    package static let pollInterval = Duration.seconds(1)
+    /// The longest wait after a failure: 5 minutes. A wait that the sink requests may be longer.
+    package static let longestWait = Duration.seconds(300)
+
+    /// Makes the state before the first step.
+    ///
+    /// - Parameters:
+    ///   - batchSize: The largest number of points in a batch, ≥ 1.
+    ///   - endsWhenEmpty: `true` for a forwarder that ends when the queue is empty.
+    package init(batchSize: Int, endsWhenEmpty: Bool) {
+        self.batchSize = batchSize
+        self.endsWhenEmpty = endsWhenEmpty
+        self.limit = batchSize
+    }
+
+    /// The first step of the forwarder.
+    package var first: Action { .read(limit: self.limit) }
+    /// The number of failures in a row.
+    package var failures: Int { self.backoff.failures }
+    /// `true` while the sink rejects a single point because of its content. All later points wait for it.
+    package private(set) var isBlocked = false
+
+    /// Handles an event, and returns the next step.
+    ///
+    /// - Parameters:
+    ///   - event: The event.
+    ///   - now: The time of the event.
+    package mutating func happened(_ event: Event, at now: MonotonicTime) -> Action {
+        switch event {
+        case .read(.empty):
+            return self.endsWhenEmpty ? .end : .wait(until: now.advanced(by: Self.pollInterval))
+        case .read(.nothingToSend): return .remove
+        case .read(.points): return .send
+        case .answered(let answer): return self.answered(answer, at: now)
+        case .removed, .due: return .read(limit: self.limit)
+        case .storeFailed: return .wait(until: now.advanced(by: Self.pollInterval))
+        }
+    }
+
+    private mutating func answered(_ answer: ForwardAnswer, at now: MonotonicTime) -> Action {
+        switch answer.verdict {
+        case .acknowledged:
+            self.backoff.reset()
+            self.isBlocked = false
+            self.limit = min(self.batchSize, self.limit * 2)
+            return .remove
+        case .rejectedContent(let count) where count > 1:
+            // A smaller batch finds the points that the sink accepts.
+            self.limit = max(1, count / 2)
+            return .read(limit: self.limit)
+        case .rejectedContent:
+            self.isBlocked = true
+            return .wait(until: now.advanced(by: max(self.backoff.next(), answer.requestedWait)))
+        case .failed:
+            return .wait(until: now.advanced(by: max(self.backoff.next(), answer.requestedWait)))
+        }
+    }
+}
+
+/// The result of sending a batch to a sink.
+package struct ForwardAnswer: Hashable, Sendable {
+    /// The decision that follows from an answer, or from a missing answer.
+    package enum Verdict: Hashable, Sendable {
+        /// The sink acknowledged the batch.
+        case acknowledged
+        /// The sink rejected a batch of this number of points because of its content or size.
+        case rejectedContent(count: Int)
+        /// Nothing is known of the batch: it is sent again.
+        case failed
+    }
+
+    /// The decision that follows from the answer.
+    package var verdict: Verdict
+    /// The reason of a failure, with a remedy, for the log; empty for an acknowledgement.
+    package var reason: String
+    /// The wait that the sink requests in `Retry-After`; zero for none.
+    package var requestedWait: Duration
+
+    /// The longest wait that a sink can request: 1 h.
+    package static let longestRequestedWait = Duration.seconds(3600)
+
+    /// Makes the result of sending a batch.
+    package init(_ verdict: Verdict, reason: String = "", requestedWait: Duration = .zero) {
+        self.verdict = verdict
+        self.reason = reason
+        self.requestedWait = requestedWait
+    }
+}

@@ -1,0 +1,187 @@
+import AsyncHTTPClient
+package import Logging
+import ServiceLifecycle
+package import TrackingCore
+import TrackingRuntime
+package import TrackingStore
+
+/// Sends the recorded points of a history to sinks. A slow sink does not delay the others.
+package struct Forwarder: Service {
+    private let store: any ForwardingStore
+    private let sinks: [HTTPSink]
+    private let batchSize: Int
+    private let endsWhenEmpty: Bool
+    private let isForwarded: @Sendable (TrackableID) -> Bool
+    private let health: ForwardHealth
+    private let logger: Logger
+
+    /// The largest number of points in a batch that can be requested: 1,000, as in the app Overland.
+    package static let maximumBatchSize = 1000
+
+    /// Creates a forwarder that sends nothing yet.
+    ///
+    /// - Parameters:
+    ///   - store: The history.
+    ///   - sinks: The sinks. The history forgets all others.
+    ///   - batchSize: The largest number of points in a batch, 1…``maximumBatchSize``.
+    ///   - endsWhenEmpty: `true` to end when every point was acknowledged by every sink.
+    ///   - health: The states of the sinks, which the forwarder updates.
+    ///   - logger: The logger for failures.
+    ///   - isForwarded: Returns `true` for a trackable whose points are forwarded. The points of others leave the queues.
+    package init(
+        _ store: any ForwardingStore, to sinks: [HTTPSink], batchSize: Int, endsWhenEmpty: Bool = false,
+        health: ForwardHealth = ForwardHealth(), logger: Logger = Logger(label: "godwit.forward"),
+        isForwarded: @escaping @Sendable (TrackableID) -> Bool = { _ in true }
+    ) {
+        self.store = store
+        self.sinks = sinks
+        self.batchSize = batchSize
+        self.endsWhenEmpty = endsWhenEmpty
+        self.health = health
+        self.logger = logger
+        self.isForwarded = isForwarded
+    }
+
+    /// Forwards points until a graceful shutdown or cancellation, or until every point is acknowledged.
+    ///
+    /// - Throws: `storeFailed` if the queues cannot be set up.
+    package func run() async throws {
+        try await self.store.beginForwarding(to: self.sinks.map(\.address.name))
+        let client = HTTPClient(configuration: .sinks)
+        await cancelWhenGracefulShutdown {
+            await withTaskGroup(of: Void.self) { group in
+                for sink in self.sinks {
+                    group.addTask {
+                        var work = SinkWork(
+                            sink, self.store, client, health: self.health, logger: self.logger,
+                            isForwarded: self.isForwarded)
+                        await work.run(
+                            ForwardStateMachine(batchSize: self.batchSize, endsWhenEmpty: self.endsWhenEmpty))
+                    }
+                }
+            }
+        }
+        try await client.shutdown()
+    }
+}
+
+/// Performs the steps of the forwarding to one sink.
+private struct SinkWork {
+    private let sink: HTTPSink
+    private let store: any ForwardingStore
+    private let client: HTTPClient
+    private let health: ForwardHealth
+    private let logger: Logger
+    private let isForwarded: @Sendable (TrackableID) -> Bool
+    private let metrics: ForwardMetrics
+    private let clock = DeviceClock()
+    private var page = ForwardPage(trackable: nil, entries: [], hasMore: false)
+    /// The numbers of the entries that are removed next.
+    private var done: [Int64] = []
+    /// The number of points in the last request.
+    private var sent = 0
+
+    init(
+        _ sink: HTTPSink, _ store: any ForwardingStore, _ client: HTTPClient, health: ForwardHealth, logger: Logger,
+        isForwarded: @escaping @Sendable (TrackableID) -> Bool
+    ) {
+        self.sink = sink
+        self.store = store
+        self.client = client
+        self.health = health
+        self.logger = logger
+        self.isForwarded = isForwarded
+        self.metrics = ForwardMetrics(sink: "\(sink.address)")
+    }
+
+    mutating func run(_ start: ForwardStateMachine) async {
+        var state = start
+        var action = state.first
+        while !Task.isCancelled {
+            let event: ForwardStateMachine.Event
+            do throws(TrackingError) {
+                switch action {
+                case .read(let limit): event = .read(try await self.read(limit))
+                case .send: event = .answered(try await self.send())
+                case .remove:
+                    try await self.store.removeForwarded(self.done)
+                    event = .removed
+                case .wait(let deadline):
+                    await self.clock.sleep(until: deadline)
+                    event = .due
+                case .end: return
+                }
+            } catch {
+                guard !Task.isCancelled else { return }
+                self.logger.error(
+                    "History could not be read or written while points were forwarded; the forwarder tries again",
+                    metadata: ["sink": "\(self.sink.address)", "reason": "\(error.message)"])
+                event = .storeFailed
+            }
+            let failures = state.failures
+            action = state.happened(event, at: DeviceClock.now)
+            if case .answered(let answer) = event, !Task.isCancelled { self.report(answer, failures, state) }
+        }
+    }
+
+    private mutating func read(_ limit: Int) async throws(TrackingError) -> ForwardStateMachine.Reading {
+        self.page = try await self.store.nextForwarded(to: self.sink.address.name, limit: limit)
+        guard let trackable = self.page.trackable else { return .empty }
+        guard self.isForwarded(trackable), self.page.entries.contains(where: { $0.location != nil }) else {
+            self.done = self.page.entries.map(\.number)
+            return .nothingToSend
+        }
+        return .points
+    }
+
+    private mutating func send() async throws(TrackingError) -> ForwardAnswer {
+        guard let trackable = self.page.trackable else { return ForwardAnswer(.acknowledged) }
+        var batch = ForwardBatch(trackable: trackable, points: self.page.entries.compactMap(\.location))
+        if self.sink.address.kind == .overland {
+            if self.page.hasMore { batch.current = try await self.store.lastPositions(of: [trackable]).first?.location }
+            batch.trip = try await self.trip(of: trackable)
+        }
+        let (answer, count) = await self.sink.send(batch, over: self.client, at: self.clock.moment.wall)
+        self.sent = count
+        var left = count
+        self.done = self.page.entries.compactMap { entry in
+            guard entry.location != nil else { return entry.number }
+            left -= 1
+            return left >= 0 ? entry.number : nil
+        }
+        return answer
+    }
+
+    /// Returns the trip in progress of a trackable; `nil` for none.
+    private func trip(of trackable: TrackableID) async throws(TrackingError) -> Trip? {
+        guard let last = self.page.entries.compactMap(\.location).map(\.time).max() else { return nil }
+        return try await self.store.trips(
+            of: trackable, during: TimeSpan(from: last, to: nil), after: nil, limit: 100
+        ).last { $0.state == .active }
+    }
+
+    /// Counts and logs the result of a request.
+    private func report(_ answer: ForwardAnswer, _ failures: Int, _ state: ForwardStateMachine) {
+        let sink = "\(self.sink.address)"
+        guard answer.verdict != .acknowledged else {
+            self.metrics.acknowledged(self.sent)
+            self.health.set(self.sink.address, nil)
+            if failures > 0 { self.logger.notice("Sink acknowledges points again", metadata: ["sink": "\(sink)"]) }
+            return
+        }
+        self.metrics.failed()
+        guard state.failures > failures else { return }
+        self.health.set(self.sink.address, answer.reason)
+        let metadata: Logger.Metadata = [
+            "sink": "\(sink)", "reason": "\(answer.reason)", "failures": "\(state.failures)",
+        ]
+        if state.isBlocked {
+            self.logger.error(
+                "Sink rejects a point; the forwarder sends it again, and all later points wait", metadata: metadata)
+        } else {
+            self.logger.log(
+                level: failures == 0 ? .warning : .info, "Sink did not acknowledge points; they are sent again",
+                metadata: metadata)
+        }
+    }
+}

@@ -1,0 +1,194 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import Synchronization
+import Testing
+import TrackingCore
+import TrackingCrypto
+import TrackingStore
+
+@testable import TrackingForwarding
+
+/// Forwarders with a real history, and servers of the test that answer well or badly.
+@Suite(.timeLimit(.minutes(5))) struct ForwarderTests {
+    /// A server that stores each point of Overland once.
+    private final class Server: Sendable {
+        /// The behaviour of the server towards one request.
+        enum Fate: CaseIterable {
+            case ok, error, wrongBody, slow, cut, busy, storedAndCut, storedAndError
+            var stores: Bool { self == .ok || self == .storedAndCut || self == .storedAndError }
+        }
+
+        private let fates: Mutex<[Fate]>
+        let stored = Mutex<[String: Int]>([:])
+        let requests = Mutex<[(headers: HTTPFields, body: String)]>([])
+
+        /// - Parameter fates: The fates of the first requests. Later requests are answered ok.
+        init(_ fates: [Fate]) { self.fates = Mutex(fates) }
+
+        var left: Int { self.fates.withLock { $0.count } }
+
+        func run(_ port: @escaping @Sendable (Int) -> Void) async throws {
+            let router = Router()
+            router.post("in") { request, _ in
+                let body = String(buffer: try await request.body.collect(upTo: 4_000_000))
+                self.requests.withLock { $0.append((request.headers, body)) }
+                return try await self.answer(body)
+            }
+            let server = Application(
+                router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+                onServerRunning: { port($0.localAddress?.port ?? 0) },
+                logger: Logger(label: "server") { _ in SwiftLogNoOpLogHandler() })
+            try await server.run()
+        }
+
+        private func answer(_ body: String) async throws -> Response {
+            let fate = self.fates.withLock { $0.isEmpty ? .ok : $0.removeFirst() }
+            if fate.stores { self.store(body) }
+            switch fate {
+            case .ok: return Response(status: .ok, body: Self.body(#"{"result":"ok"}"#))
+            case .error, .storedAndError: return Response(status: .internalServerError)
+            case .wrongBody: return Response(status: .ok, body: Self.body("<html>"))
+            case .busy: return Response(status: .serviceUnavailable, headers: [.retryAfter: "1"])
+            case .slow:
+                try await Task.sleep(for: .seconds(3600))
+                return Response(status: .ok)
+            case .cut, .storedAndCut:
+                return Response(
+                    status: .ok,
+                    body: ResponseBody { writer in
+                        try await writer.write(ByteBuffer(string: #"{"result""#))
+                        throw CancellationError()
+                    })
+            }
+        }
+
+        private func store(_ body: String) {
+            let features = (try? JSONValue(json: Array(body.utf8), maximumBytes: 4_000_000))?["locations"]?.list ?? []
+            self.stored.withLock { stored in
+                for feature in features {
+                    let properties = feature["properties"]
+                    let key = "\(properties?["device_id"]?.text ?? "") \(properties?["timestamp"]?.text ?? "")"
+                    stored[key, default: 0] += 1
+                }
+            }
+        }
+
+        private static func body(_ text: String) -> ResponseBody { ResponseBody(byteBuffer: ByteBuffer(string: text)) }
+    }
+
+    private func withServer(_ fates: [Server.Fate] = [], _ body: (Server, Int) async throws -> Void) async throws {
+        let server = Server(fates)
+        let (ports, port) = AsyncStream.makeStream(of: Int.self)
+        let serving = Task { try await server.run { port.yield($0) } }
+        var iterator = ports.makeAsyncIterator()
+        try await body(server, try #require(await iterator.next()))
+        serving.cancel()
+        _ = try? await serving.value
+    }
+
+    private func withStore(_ body: (SQLiteHistoryStore) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-forward-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let store = try SQLiteHistoryStore(path: folder.appending(path: "history.sqlite").path())
+        try await body(store)
+        try await store.close()
+    }
+
+    private func store(_ seqs: ClosedRange<UInt64>, of name: String, in store: SQLiteHistoryStore) async throws {
+        var recording = Recording(of: try TrackableID(name), at: UnixTime(1_790_000_000))
+        recording.points = try seqs.map { seq in
+            let place = try #require(Coordinate(latitude: 52 + Double(seq) * 1e-5, longitude: -8))
+            var point = Location(coordinate: place, time: UnixTime(1_780_000_000 + Double(seq)))
+            (point.stream, point.seq) = (StreamID("s"), seq)
+            return point
+        }
+        var batch = RecordingBatch()
+        batch.recordings = [recording]
+        _ = try await store.store(batch)
+    }
+
+    @Test func everyPointArrivesThroughEveryFailure() async throws {
+        // One of each, and then each again in another order. The waits after two failures in a row are 1 s and 2 s.
+        let fates = Server.Fate.allCases.flatMap { [$0, .ok] }
+        try await self.withStore { store in
+            try await self.store(1...300, of: "van", in: store)
+            try await self.store(1...100, of: "bus", in: store)
+            try await self.withServer(fates) { server, port in
+                let address = try ForwardAddress("overland+http://127.0.0.1:\(port)/in")
+                let sink = try HTTPSink(address, secret: "token", timeout: .milliseconds(700))
+                try await Forwarder(store, to: [sink], batchSize: 20, endsWhenEmpty: true).run()
+                #expect(server.left == 0)
+                let stored = server.stored.withLock { $0 }
+                #expect(stored.count == 400, "\(stored.count) of 400 arrived")
+                let requests = server.requests.withLock { $0 }
+                #expect(requests.allSatisfy { $0.headers[.authorization] == "Bearer token" })
+                // The request has the last position while further points of the trackable wait.
+                #expect(requests[0].body.contains(#""current":"#))
+                #expect(requests.last?.body.contains(#""current":"#) == false)
+                #expect(try await store.nextForwarded(to: address.name, limit: 1).entries == [])
+            }
+        }
+    }
+
+    @Test func aWebhookIsSignedAndTwoSinksAreIndependent() async throws {
+        try await self.withStore { store in
+            try await self.store(1...50, of: "van", in: store)
+            try await self.withServer([.error]) { server, port in
+                let secret = "0123456789abcdef"
+                let webhook = try HTTPSink(try ForwardAddress("webhook+http://127.0.0.1:\(port)/in"), secret: secret)
+                // This server never answers.
+                try await self.withServer(Array(repeating: .slow, count: 100)) { other, otherPort in
+                    let slow = try HTTPSink(
+                        try ForwardAddress("overland+http://127.0.0.1:\(otherPort)/in"), secret: nil)
+                    // The queues exist before the forwarder runs.
+                    try await store.beginForwarding(to: [slow.address.name, webhook.address.name])
+                    let forwarding = Task {
+                        try await Forwarder(store, to: [slow, webhook], batchSize: 30).run()
+                    }
+                    while try await !store.nextForwarded(to: webhook.address.name, limit: 1).entries.isEmpty
+                        || server.requests.withLock({ $0.count }) < 3
+                    {
+                        try await Task.sleep(for: .milliseconds(10))
+                    }
+                    forwarding.cancel()
+                    _ = try? await forwarding.value
+                    #expect(try await store.nextForwarded(to: slow.address.name, limit: 100).entries.count == 50)
+                    #expect(other.stored.withLock { $0.isEmpty })
+                }
+                let requests = server.requests.withLock { $0 }
+                #expect(requests[0].body == requests[1].body, "a request is repeated unchanged")
+                for request in requests {
+                    #expect(request.headers[.contentType] == "application/cloudevents-batch+json")
+                    let signature = request.headers[try #require(HTTPField.Name("godwit-signature"))] ?? ""
+                    let time = try #require(signature.split(separator: ",").first?.dropFirst(2))
+                    let code = SHA256.authenticationCode(
+                        for: Array("\(time).\(request.body)".utf8), key: Array(secret.utf8))
+                    #expect(signature == "t=\(time),v1=\(code.hexText)")
+                }
+            }
+        }
+    }
+
+    @Test func onlyChosenTrackablesAreForwarded() async throws {
+        try await self.withStore { store in
+            for name in ["bus", "car", "van"] { try await self.store(1...10, of: name, in: store) }
+            try await self.withServer { server, port in
+                let sink = try HTTPSink(try ForwardAddress("overland+http://127.0.0.1:\(port)/in"), secret: nil)
+                let forwarder = Forwarder(store, to: [sink], batchSize: 4, endsWhenEmpty: true) { $0.rawValue == "car" }
+                try await forwarder.run()
+                #expect(server.stored.withLock { $0.keys.allSatisfy { $0.hasPrefix("car ") } && $0.count == 10 })
+            }
+        }
+    }
+
+    @Test func aWebhookNeedsASecret() throws {
+        let error = #expect(throws: TrackingError.self) {
+            _ = try HTTPSink(try ForwardAddress("webhook+https://example.org/"), secret: "short")
+        }
+        #expect(error?.message.contains("--secret-file") == true)
+    }
+}
