@@ -30,6 +30,7 @@ public struct Gateway: Service {
     private var commands: CommandDesk?
     private var journeys: JourneyDesk?
     private let tiles: MapTiles?
+    private let credentials: CredentialDesk?
 
     /// Creates a gateway that serves the history but no live positions. Opens the gateway's database, or creates it.
     /// The gateway listens on its address once it runs.
@@ -66,12 +67,19 @@ public struct Gateway: Service {
         }
         self.database = try GatewayDatabase(path: configuration.database)
         self.access = AccessStore(self.database)
+        let store = CredentialStore(self.database)
+        self.credentials = configuration.credentials.map { issuer in
+            CredentialDesk(
+                store: store, issuer: issuer, root: configuration.topicRoot,
+                broker: configuration.phones.broker.map { [$0] } ?? [])
+        }
         self.logger = logger
         // Services end in the reverse order of their start: the intake ends before a companion recorder, which
         // acknowledges the intake's records.
         self.services += configuration.companions
         if let intake = configuration.intake { self.services.append(intake) }
         if case .engine(let tiles) = self.tiles { self.services.append(tiles) }
+        if let desk = self.credentials { self.services.append(CredentialWatch(desk: desk, logger: logger)) }
     }
 
     /// Creates a gateway that shows the live positions that a subscriber receives, and that runs this subscriber.
@@ -228,7 +236,8 @@ public struct Gateway: Service {
         ).add(to: router)
         AdminRoutes(
             database: self.database, history: self.history, live: self.live ?? .none,
-            configuration: self.configuration.access, commands: self.commands, journeys: self.journeys
+            configuration: self.configuration.access, commands: self.commands, journeys: self.journeys,
+            credentials: self.credentials
         ).add(to: router)
         if let hub = self.hub { LiveRoutes(hub: hub, history: self.history).add(to: router) }
         if let intake = self.configuration.intake {

@@ -52,6 +52,10 @@ public struct GatewayConfiguration: Sendable {
     public var intake: Intake?
     /// `true` if administrators may send commands to devices over HTTP.
     public var allowsCommands = false
+    /// The issuer of the credentials of apps for the broker; `nil` if the gateway issues none.
+    package var credentials: CredentialIssuer?
+    /// The topic root of the trackables, for the rights of the credentials of apps.
+    package var topicRoot = TopicRoot.standard
     /// Further services that run as long as the gateway, such as a recorder. At a shutdown they end after ``intake``,
     /// because a recorder must still acknowledge the intake's records.
     public var companions: [any Service] = []

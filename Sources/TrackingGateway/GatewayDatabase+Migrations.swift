@@ -5,7 +5,7 @@ extension GatewayDatabase {
     /// The database migrations of all components of a gateway, in the order in which they are applied.
     static let migrations: [Migration] =
         AccessSchema.migrations + Quarantine.migrations + RulesSchema.migrations + Erasures.migrations
-        + AuditLog.migrations
+        + AuditLog.migrations + CredentialStore.migrations
 
     /// Opens the database of a gateway. If it does not exist, it is created so that only its owner can read and write
     /// it. The folder must exist.

@@ -20,7 +20,8 @@ struct Godwit: AsyncParsableCommand {
             """,
         version: ProgramVersion.text(commit: String(cString: godwit_commit())),
         subcommands: [
-            Watch.self, Record.self, Enhance.self, Forward.self, Serve.self, Token.self, Share.self, Send.self,
+            Watch.self, Record.self, Enhance.self, Forward.self, Serve.self, Token.self, Share.self, Credentials.self,
+            Send.self,
             JourneyCommand.self, History.self, Last.self,
             Trackables.self, Publishers.self, Trips.self,
             Import.self,

@@ -76,6 +76,7 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup(title: "Phones") var phones: PhoneOptions
     @OptionGroup(title: "Gateway data") var state: StateOptions
     @OptionGroup(title: "Webhooks") var webhooks: WebhookOptions
+    @OptionGroup(title: "Credentials of apps") var credentials: CredentialOptions
     @OptionGroup(title: "Acknowledgement") var intake: IntakeOptions
     @OptionGroup(title: "Broker and configuration") var broker: BrokerOptions
 
@@ -146,6 +147,8 @@ struct Serve: AsyncParsableCommand {
         }
         configuration.leaflet = self.leaflet
         configuration.tiles = try self.map.source()
+        configuration.credentials = try self.credentials.issuer(self.broker)
+        configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
         configuration.operatedBy = try self.sign.configuration()
         return configuration
     }

@@ -22,7 +22,7 @@ import TrackingMQTT
 
     /// The topics beneath the root, with their writers and readers. They include forged acknowledgements, and the
     /// presence, requests and liveness of other clients.
-    private static let grants: [(topic: String, writers: Set<String>, readers: Set<String>)] = [
+    static let grants: [(topic: String, writers: Set<String>, readers: Set<String>)] = [
         ("van", ["dev"], ["eye", "rec", "roads"]),
         ("van/enhanced", ["roads"], ["eye", "rec"]),
         ("van/estimate", ["roads"], ["dev", "eye", "rec", "boss", "roads"]),

@@ -53,6 +53,7 @@ import Testing
     private static let broker = "Both programs"
     private static let history = "Commands on the history"
     private static let gateway = "Commands on the gateway"
+    private static let credentials = "Credentials of apps"
 
     @Test(arguments: [
         ("godwit-agent", "run", [Self.broker, "`godwit-agent run`"]),
@@ -65,7 +66,7 @@ import Testing
         ("godwit", "record", [Self.broker, Self.history, "`godwit record`"]),
         ("godwit", "enhance", [Self.broker, "`godwit enhance`"]),
         ("godwit", "forward", [Self.history, "`godwit forward`"]),
-        ("godwit", "serve", [Self.broker, Self.history, "`godwit serve`"]),
+        ("godwit", "serve", [Self.broker, Self.history, Self.credentials, "`godwit serve`"]),
         ("godwit", "bridge owntracks", [Self.broker, "`godwit bridge owntracks`"]),
         ("godwit", "token create", [Self.gateway, "`godwit token create`"]),
         ("godwit", "token list", [Self.gateway, "`godwit token list`"]),
@@ -73,6 +74,9 @@ import Testing
         ("godwit", "share create", [Self.broker, Self.gateway, "`godwit share ID`"]),
         ("godwit", "share list", [Self.gateway, "`godwit share list`"]),
         ("godwit", "share revoke", [Self.gateway]),
+        ("godwit", "credentials issue", [Self.broker, Self.gateway, Self.credentials, "`godwit credentials issue`"]),
+        ("godwit", "credentials list", [Self.gateway, "`godwit credentials list`"]),
+        ("godwit", "credentials revoke", [Self.broker, Self.gateway, Self.credentials]),
         ("godwit", "audit", [Self.gateway, "`godwit audit`"]),
         ("godwit", "fence add", [Self.gateway, "`godwit fence add NAME`"]),
         ("godwit", "fence list", [Self.gateway, "`godwit fence list`"]),

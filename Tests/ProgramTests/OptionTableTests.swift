@@ -111,13 +111,20 @@ import Testing
             ("receive-maximum", "100"), ("listen", "127.0.0.1:0"), ("housekeeper", nil),
         ])
 
+    private static let credentials: [(String, String?)] = [
+        ("credential-issuer", "dynsec"), ("credential-control", "mqtts://admin@broker.example.org"),
+        ("credential-password-file", "/etc/godwit/admin"), ("credential-key-file", "/etc/godwit/key"),
+    ]
+
+    private static let served = Self.broker + Self.place + Self.state + Self.credentials
+
     private static let state: [(String, String?)] = [("state", "/var/lib/godwit")]
 
     /// The gateway and the commands on it.
     static let gateway: [HistoryCase] = [
         HistoryCase(
             Serve.self, ["serve"],
-            Self.broker + Self.place + Self.state + [
+            Self.served + [
                 ("allow-commands", nil),
                 ("listen", "[::1]:0"), ("url", "https://tracks.example.org"), ("cors", "https://shop.example.org"),
                 ("rate-limit", "5"), ("max-body", "2048"), ("no-store", nil), ("acknowledge-by", "keeper"),
@@ -159,6 +166,14 @@ import Testing
         HistoryCase(Publishers.self, ["publishers", "van"], Self.broker + [("format", "json")]),
         HistoryCase(Share.List.self, ["share", "list"], Self.state + [("format", "json")]),
         HistoryCase(Share.Revoke.self, ["share", "revoke", "3"], Self.state),
+        HistoryCase(
+            Credentials.Issue.self,
+            ["credentials", "issue", "--read", "van", "--for", "2h", "--credential-issuer", "dynsec"],
+            Self.broker + Self.state + Self.credentials + [("read", "bus"), ("for", "3h")]),
+        HistoryCase(Credentials.List.self, ["credentials", "list"], Self.state + [("format", "json")]),
+        HistoryCase(
+            Credentials.Revoke.self, ["credentials", "revoke", "app-1"],
+            Self.broker + Self.state + Self.credentials),
     ]
 
     struct HistoryCase: Sendable, CustomTestStringConvertible {
@@ -229,7 +244,10 @@ import Testing
         let value = row.value.map { "'\($0)'" } ?? "true"
         try "\(row.option): \(value)\n".write(toFile: file, atomically: true, encoding: .utf8)
         #expect(try self.parse(base + user, ["GODWIT_CONFIG": file], root) == expected)
-        let needed = ["trackable", "source", "all", "engine", "near", "within", "as", "name", "for", "publish", "to"]
+        let needed = [
+            "trackable", "source", "all", "engine", "near", "within", "as", "name", "for", "publish", "to", "read",
+            "credential-issuer",
+        ]
         if !needed.contains(row.option) {
             #expect(try self.parse(base + user, [:], root) != expected)
         }

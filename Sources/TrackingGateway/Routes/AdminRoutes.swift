@@ -7,8 +7,8 @@ import TrackingRuntime
 package import TrackingRules
 package import TrackingStore
 
-/// The HTTP routes with which administrators change fences, rules, labels, share links and journeys, and send
-/// commands.
+/// The HTTP routes with which administrators change fences, rules, labels, share links and journeys, send commands, and
+/// issue credentials.
 ///
 /// Each route makes the same decisions as the command of `godwit` with the same purpose, because both use the same
 /// stores. Each change is written to the audit.
@@ -20,6 +20,7 @@ package struct AdminRoutes: Sendable {
     let configuration: AccessConfiguration
     let commands: CommandDesk?
     let journeys: JourneyDesk?
+    let credentialsOfApps: CredentialDesk?
     let clock = DeviceClock()
 
     /// Creates the routes of one gateway for administrators.
@@ -31,9 +32,10 @@ package struct AdminRoutes: Sendable {
     ///   - configuration: The address of the gateway, for share links and for the addresses of clients.
     ///   - commands: Sends commands to devices; `nil` if the gateway sends none.
     ///   - journeys: Sets journeys; `nil` if the gateway sets none.
+    ///   - credentials: Issues the credentials of apps for the broker; `nil` if the gateway issues none.
     package init(
         database: GatewayDatabase, history: (any HistoryStore)?, live: LiveState, configuration: AccessConfiguration,
-        commands: CommandDesk?, journeys: JourneyDesk? = nil
+        commands: CommandDesk?, journeys: JourneyDesk? = nil, credentials: CredentialDesk? = nil
     ) {
         self.database = database
         self.history = history
@@ -42,6 +44,7 @@ package struct AdminRoutes: Sendable {
         self.configuration = configuration
         self.commands = commands
         self.journeys = journeys
+        self.credentialsOfApps = credentials
     }
 
     /// Adds the routes for administrators to a router.
@@ -58,6 +61,9 @@ package struct AdminRoutes: Sendable {
         api.get("shares") { request, context in try await self.shares(request, context) }
         api.post("shares") { request, context in try await self.postShare(request, context) }
         api.delete("shares/:number") { request, context in try await self.deleteShare(request, context) }
+        api.get("credentials") { request, context in try await self.credentials(request, context) }
+        api.post("credentials") { request, context in try await self.postCredential(request, context) }
+        api.delete("credentials/:id") { request, context in try await self.deleteCredential(request, context) }
         api.post("trackables/:id/commands") { request, context in try await self.postCommand(request, context) }
         api.put("trackables/:id/journey") { request, context in try await self.putJourney(request, context) }
         api.delete("trackables/:id/journey") { request, context in try await self.deleteJourney(request, context) }

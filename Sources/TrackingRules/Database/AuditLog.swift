@@ -42,6 +42,8 @@ package struct AuditLog: Sendable {
         case sendCommand = "send command"
         case setJourney = "set journey"
         case clearJourney = "clear journey"
+        case issueCredential = "issue credential"
+        case revokeCredential = "revoke credential"
     }
 
     /// An entry of the audit, which names one change of the gateway's data or one command to a device.

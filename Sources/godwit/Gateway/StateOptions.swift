@@ -58,6 +58,32 @@ struct StateOptions: ParsableArguments {
         try await self.use { try await body(AuditLog($0)) }
     }
 
+    /// Opens the credentials of apps in the gateway's database, runs `body`, and closes the database. A gateway may run
+    /// at the same time.
+    ///
+    /// - Throws: `storeUnusable` or `storeFailed` if the database cannot be used; `inputUnreadable` if the state folder
+    ///   cannot be created; the errors of `body`.
+    func useCredentials<Value>(_ body: (CredentialStore) async throws -> Value) async throws -> Value {
+        try await self.use { try await body(CredentialStore($0)) }
+    }
+
+    /// Opens the credentials of apps, as ``useCredentials(_:)`` does, with the desk that issues and withdraws them;
+    /// `nil` without an issuer.
+    ///
+    /// - Throws: Also `invalidConfiguration` or `inputUnreadable` for the options of the issuer.
+    func useCredentials<Value>(
+        _ options: CredentialOptions, _ broker: BrokerOptions,
+        _ body: (CredentialStore, CredentialDesk?) async throws -> Value
+    ) async throws -> Value {
+        let issuer = try options.issuer(broker)
+        let root = try TopicRoot(broker.topicRoot)
+        let addresses = options.credentialIssuer == .dynamicSecurity ? try broker.addresses.map { "\($0)" } : []
+        return try await self.useCredentials { store in
+            let desk = issuer.map { CredentialDesk(store: store, issuer: $0, root: root, broker: addresses) }
+            return try await body(store, desk)
+        }
+    }
+
     private func use<Value>(_ body: (GatewayDatabase) async throws -> Value) async throws -> Value {
         let database = try GatewayDatabase(path: try self.path(for: "gateway.sqlite"))
         let result: Result<Value, any Error>

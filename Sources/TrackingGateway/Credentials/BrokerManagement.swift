@@ -1,0 +1,63 @@
+import AsyncHTTPClient
+import FoundationEssentials
+import NIOCore
+import NIOHTTP1
+package import TrackingCore
+
+/// The HTTP management API of RabbitMQ, which closes the connections of a user.
+///
+/// RabbitMQ 3.10 does not end an MQTT connection when its token expires.
+package struct BrokerManagement: Sendable {
+    /// The address of the API without user and slash at the end, such as `http://127.0.0.1:15672`.
+    private let base: String
+    private let user: String
+    private let password: @Sendable () throws(TrackingError) -> String
+    private static let patience = TimeAmount.seconds(5)
+
+    /// Reads the address of the API, `http[s]://user@host:port`.
+    ///
+    /// - Parameters:
+    ///   - address: The address of the API, with the user.
+    ///   - password: Returns the password of the user, anew for each request.
+    /// - Throws: `invalidConfiguration` with the required form.
+    package init(
+        _ address: String, password: @escaping @Sendable () throws(TrackingError) -> String
+    ) throws(TrackingError) {
+        let form = #/(https?:\/\/)([A-Za-z0-9._-]+)@((?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?)\/?/#
+        guard address.utf8.count <= 1000, let match = address.wholeMatch(of: form) else {
+            throw TrackingError(
+                .invalidConfiguration,
+                "the address of the broker's management must be like http://user@127.0.0.1:15672, without a password")
+        }
+        self.base = "\(match.1)\(match.3)"
+        self.user = String(match.2)
+        self.password = password
+    }
+
+    /// Closes every connection of a user. A user without connections is no error.
+    ///
+    /// - Throws: `brokerUnreachable` if the API does not answer; `notAuthorized` if it rejects the request; the error
+    ///   of the password.
+    func closeConnections(of user: ClientID) async throws(TrackingError) {
+        var request = HTTPClientRequest(url: "\(self.base)/api/connections/username/\(user)")
+        request.method = .DELETE
+        let login = Data("\(self.user):\(try self.password())".utf8).base64EncodedString()
+        request.headers.add(name: "Authorization", value: "Basic \(login)")
+        request.headers.add(name: "X-Reason", value: "the credential has ended")
+        let status: UInt
+        do {
+            status = try await HTTPClient.shared.execute(request, timeout: Self.patience).status.code
+        } catch {
+            throw TrackingError(
+                .brokerUnreachable,
+                "cannot reach the broker's management at \(self.base): \(error). Check the address, and that the broker runs with rabbitmq_management"
+            )
+        }
+        guard (200..<300).contains(status) || status == 404 else {
+            throw TrackingError(
+                .notAuthorized,
+                "the broker's management at \(self.base) answered \(status): the user '\(self.user)' must be an administrator of the broker"
+            )
+        }
+    }
+}
