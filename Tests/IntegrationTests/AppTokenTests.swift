@@ -1,0 +1,141 @@
+import Foundation
+import TestSupport
+import Testing
+import TrackingCore
+import TrackingMQTT
+
+/// The JSON Web Tokens of apps at a RabbitMQ with OAuth 2. One node serves all checks, because its start takes long.
+@Suite(
+    .enabled(if: RabbitMQServer.isInstalled, "scripts/setup-tests installs RabbitMQ"), .timeLimit(.minutes(10)))
+struct AppTokenTests {
+    /// The options of a program that issues tokens for a node.
+    private static func options(_ node: RabbitMQServer) -> [String] {
+        [
+            "--credential-issuer", "jwt", "--credential-key-file", node.directory.appending(path: "token-key").path(),
+            "--credential-control", "http://admin@127.0.0.1:\(node.managementPort)", "--credential-password-file",
+            node.directory.appending(path: "password").path(), "--broker", self.broker(node), "--state",
+            node.directory.appending(path: "state").path(),
+        ]
+    }
+
+    private static func broker(_ node: RabbitMQServer) -> String {
+        "mqtt://admin:\(RabbitMQServer.password)@127.0.0.1:\(node.port)"
+    }
+
+    private func issue(_ node: RabbitMQServer) async throws -> PrintedCredential {
+        let result = try await Programs.run(
+            "godwit", ["credentials", "issue", "--read", "van", "--for", "1h"] + Self.options(node))
+        #expect(result.code == 0, "\(result.errors)")
+        return try JSONDecoder().decode(PrintedCredential.self, from: Data(result.output.utf8))
+    }
+
+    /// Returns `true` if the broker accepts an operation of a new connection. RabbitMQ ends the connection otherwise.
+    private func isAccepted(
+        _ node: RabbitMQServer, _ app: PrintedCredential, id: String? = nil,
+        _ operation: (MQTTClient) async throws -> Void
+    ) async throws -> Bool {
+        var configuration = MQTTConfiguration(
+            endpoints: [MQTTEndpoint(host: "127.0.0.1", port: node.port)], client: try ClientID(id ?? app.clientID))
+        configuration.credentials = MQTTCredentials(user: app.username, password: app.password)
+        configuration.version = .v311
+        let client = try MQTTClient(configuration: configuration)
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await client.run() }
+            defer { group.cancelAll() }
+            do { try await operation(client) } catch is TrackingError { return false }
+            return true
+        }
+    }
+
+    @Test func anAppHasTheRightsOfAWatcherUntilItsTokenEnds() async throws {
+        let node = try await RabbitMQServer.start()
+        let app = try await self.issue(node)
+        try await self.checkRights(of: app, node)
+        try await self.checkWatching(app, node)
+        try await self.checkEnds(node)
+    }
+
+    /// The rights are those of the watcher `eye` in the table of all rights, with the client id of the app.
+    private func checkRights(of app: PrintedCredential, _ node: RabbitMQServer) async throws {
+        for grant in BrokerFilesTests.grants {
+            let topic = "tracking/\(grant.topic.replacing("/eye", with: "/\(app.id)"))"
+            let isWritten = try await self.isAccepted(node, app) {
+                try await $0.publish(OutgoingMessage(topic: topic, payload: [1], isRetained: false))
+            }
+            #expect(isWritten == grant.writers.contains("eye"), "writes \(topic)")
+            let isRead = try await self.isAccepted(node, app) { try await $0.withSubscription(to: [topic]) { _ in } }
+            // RabbitMQ's pattern for one level of a topic also allows further levels, which no client may write.
+            let isDeeper = grant.topic == "_clients/dev/deeper"
+            #expect(isRead == (grant.readers.contains("eye") || isDeeper), "reads \(topic)")
+        }
+        for filter in ["#", "tracking/#", "tracking/+", "tracking/van/#", "tracking/van/+", "tracking/+/event"] {
+            let isRead = try await self.isAccepted(node, app) { try await $0.withSubscription(to: [filter]) { _ in } }
+            #expect(!isRead, "reads \(filter)")
+        }
+        let isReadByAnother = try await self.isAccepted(node, app, id: "another") {
+            try await $0.withSubscription(to: ["tracking/van"]) { _ in }
+        }
+        #expect(!isReadByAnother, "the token belongs to one client id")
+    }
+
+    private func checkWatching(_ app: PrintedCredential, _ node: RabbitMQServer) async throws {
+        let agent = try Programs.start(
+            "godwit-agent",
+            [
+                "run", "--trackable", "van", "--source", "simulate:", "--battery", "none", "--client-id", "box",
+                "--broker", Self.broker(node),
+            ])
+        let watch = try Programs.start(
+            "godwit", ["watch", "van", "--broker", "mqtt://\(app.username)@127.0.0.1:\(node.port)"],
+            environment: ["GODWIT_PASSWORD": app.password])
+        try await watch.wait(for: " van location 52.6")
+        let result = try await watch.end()
+        #expect(result.code == 0 && !result.errors.contains("rejected"), "\(result.errors)")
+        #expect(try await agent.end().code == 0)
+    }
+
+    /// Returns a subscriber that connects again after each loss, until the broker refuses its token.
+    private func subscriber(_ app: PrintedCredential, _ node: RabbitMQServer) async throws -> RunningProgram {
+        let program = try RunningProgram(
+            "/usr/bin/stdbuf",
+            [
+                "-oL", "mosquitto_sub", "-V", "311", "-d", "-h", "127.0.0.1", "-p", "\(node.port)", "-i",
+                app.clientID, "-u", app.username, "-P", app.password, "-q", "1", "-t", "tracking/van",
+            ])
+        try await program.wait(for: "SUBACK")
+        return program
+    }
+
+    /// The gateway closes the connection when the token expires, and again and again after it was revoked.
+    private func checkEnds(_ node: RabbitMQServer) async throws {
+        let state = ["--state", node.directory.appending(path: "state").path()]
+        let made = try await Programs.run("godwit", ["token", "create", "--name", "boss", "--admin"] + state)
+        let headers = ["Authorization": "Bearer \(try #require(made.lines.first))"]
+        let gateway = try Programs.start(
+            "godwit", ["serve", "--listen", "127.0.0.1:0", "--no-store", "--client-id", "gate"] + Self.options(node))
+        try await gateway.waitForLog("listening on http://127.0.0.1:")
+        let port = try #require(
+            gateway.errors.firstMatch(of: #/listening on http://127\.0\.0\.1:(\d+)/#).flatMap { Int($0.1) })
+        func issue(_ seconds: Int) async throws -> PrintedCredential {
+            let answer = try await LoopbackHTTP.request(
+                "POST", "/api/v1/credentials", port: port, headers: headers,
+                body: #"{"read":["van"],"for":\#(seconds)}"#)
+            #expect(answer.status == 201, "\(answer.text) \(gateway.errors)")
+            return try JSONDecoder().decode(PrintedCredential.self, from: answer.body)
+        }
+        let short = try await issue(10)
+        let expiring = try await self.subscriber(short, node)
+        _ = try await expiring.result()
+        #expect(Date.now.timeIntervalSince1970 >= short.expires)
+
+        let long = try await issue(3600)
+        let revoked = try await self.subscriber(long, node)
+        let answer = try await LoopbackHTTP.request(
+            "DELETE", "/api/v1/credentials/\(long.id)", port: port, headers: headers, body: "")
+        #expect(answer.status == 204, "\(answer.text)")
+        try await revoked.wait(within: .seconds(60)) { $0.components(separatedBy: "received CONNACK (0)").count > 3 }
+        _ = try await revoked.end()
+        #expect(try await gateway.end().code == 0)
+        #expect(!gateway.errors.contains(long.password), "\(gateway.errors)")
+    }
+}
