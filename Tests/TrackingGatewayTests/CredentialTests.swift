@@ -153,7 +153,7 @@ import TrackingCrypto
         let plugin = Plugin()
         let gateway = try TestGateway { $0.credentials = plugin.issuer }
         let token = try await gateway.token("boss", isAdmin: true)
-        try await gateway.test { client in
+        try await gateway.test { (client: any TestClientProtocol) async throws in
             let made = try await self.ask(client, .post, token, #"{"read":["order-17","a"],"for":3600}"#)
             #expect(made.status == .created && made.headers[.cacheControl] == "no-store", "\(made.text)")
             let id = try #require(made.json?["id"]?.text)
@@ -178,7 +178,7 @@ import TrackingCrypto
         let gateway = try TestGateway { $0.credentials = plugin.issuer }
         let reader = try await gateway.token("reader")
         let narrow = try await gateway.token("narrow", read: ["a"], isAdmin: true)
-        try await gateway.test { client in
+        try await gateway.test { (client: any TestClientProtocol) async throws in
             let body = #"{"read":["a","b"],"for":"1h"}"#
             #expect(try await self.ask(client, .post, reader, body).status == .forbidden)
             #expect(try await self.ask(client, .get, reader).status == .forbidden)
@@ -198,7 +198,7 @@ import TrackingCrypto
         let plugin = Plugin()
         let gateway = try TestGateway { $0.credentials = plugin.issuer }
         let token = try await gateway.token("boss", isAdmin: true)
-        try await gateway.test { client in
+        try await gateway.test { (client: any TestClientProtocol) async throws in
             let answer = try await self.ask(client, .post, token, body)
             #expect(answer.status == .badRequest && answer.json?["detail"]?.text?.isEmpty == false)
             let large = String(repeating: " ", count: 16_385)
@@ -210,7 +210,7 @@ import TrackingCrypto
     @Test func aGatewayWithoutAnIssuerSaysSo() async throws {
         let gateway = try TestGateway()
         let token = try await gateway.token("boss", isAdmin: true)
-        try await gateway.test { client in
+        try await gateway.test { (client: any TestClientProtocol) async throws in
             let answer = try await self.ask(client, .post, token, #"{"read":["a"],"for":60}"#)
             #expect(answer.status == .forbidden && answer.text.contains("--credential-issuer"))
         }
@@ -221,7 +221,7 @@ import TrackingCrypto
         let plugin = Plugin()
         let gateway = try TestGateway { $0.credentials = plugin.issuer }
         let token = try await gateway.token("boss", isAdmin: true)
-        try await gateway.test { client in
+        try await gateway.test { (client: any TestClientProtocol) async throws in
             for (code, status) in [(TrackingError.Code.notAuthorized, 502), (.brokerUnreachable, 503)] {
                 plugin.failure.withLock { $0 = TrackingError(code, "the broker is busy") }
                 let answer = try await self.ask(client, .post, token, #"{"read":["a"],"for":60}"#)
