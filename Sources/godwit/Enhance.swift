@@ -50,6 +50,12 @@ struct Enhance: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "Divide the trackables among all enhancers of this group. Give each of them a client id of its own, and otherwise the same options. Default: serve all trackables.",
+            valueName: "name"))
+    var group: String?
+
+    @Option(
+        help: ArgumentHelp(
             "Serve /healthz, /readyz and /metrics over HTTP at this address; port 0 chooses a free port. Default: do not serve them.",
             valueName: "host:port"))
     var listen: ListenAddress?
@@ -62,6 +68,7 @@ struct Enhance: AsyncParsableCommand {
         }
         do throws(TrackingError) {
             for id in self.only + self.except { _ = try TrackableID(id) }
+            if let group = self.group { _ = try ClientID(group) }
         } catch {
             throw ValidationError(error.message)
         }
@@ -96,8 +103,10 @@ struct Enhance: AsyncParsableCommand {
 
     private func enhancerConfiguration() throws(TrackingError) -> EnhancerConfiguration {
         let identity = try self.broker.identity()
-        let client = identity.isRandom ? try ClientID("enhancer") : identity.client
+        let client = identity.isRandom && self.group == nil ? try ClientID("enhancer") : identity.client
         var configuration = EnhancerConfiguration(client: client, session: identity.session)
+        configuration.isClientRandom = identity.isRandom && self.group != nil
+        configuration.group = try self.group.map { (name) throws(TrackingError) in try ClientID(name) }
         configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
         for rule in self.profile {
             if let id = rule.trackable {
@@ -133,7 +142,7 @@ struct Enhance: AsyncParsableCommand {
                 guard failsFast, let reason = lost.failure else { continue }
                 ending.note(reason)
                 enhancer.finish()
-            case .subscriptionRefused, .publishRefused, .badMessage, .failed: break
+            case .subscriptionRefused, .publishRefused, .badMessage, .groupChanged, .failed: break
             }
         }
         notifier?.stopping()
@@ -206,7 +215,7 @@ private final class EnhancerHealth: Sendable {
             case .disconnected(let lost): state.isConnected = state.isConnected && lost.isRenewal
             case .engineAway: state.isEngineAway = true
             case .engineBack: state.isEngineAway = false
-            case .subscriptionRefused, .publishRefused, .badMessage, .failed: break
+            case .subscriptionRefused, .publishRefused, .badMessage, .groupChanged, .failed: break
             }
         }
     }

@@ -24,7 +24,7 @@ import TrackingMQTT
     /// presence, requests and liveness of other clients.
     static let grants: [(topic: String, writers: Set<String>, readers: Set<String>)] = [
         ("van", ["dev"], ["eye", "rec", "roads"]),
-        ("van/enhanced", ["roads"], ["eye", "rec"]),
+        ("van/enhanced", ["roads"], ["eye", "rec", "roads"]),
         ("van/estimate", ["roads"], ["dev", "eye", "rec", "boss", "roads"]),
         ("van/journey", ["dev", "boss"], ["dev", "eye", "rec", "boss", "roads"]),
         ("van/raw", ["dev"], ["eye", "rec"]),
@@ -51,7 +51,7 @@ import TrackingMQTT
         ("van/command/dev", [], []),
         ("van/reserved", [], []),
         ("car", ["dev2"], ["rec", "roads"]),
-        ("car/enhanced", ["roads"], ["rec"]),
+        ("car/enhanced", ["roads"], ["rec", "roads"]),
         ("car/journey", ["dev2"], ["dev2", "rec", "roads"]),
         ("car/estimate", ["roads"], ["dev2", "rec", "roads"]),
         ("car/publisher/dev", [], ["dev2", "rec"]),

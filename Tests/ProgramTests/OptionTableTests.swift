@@ -55,7 +55,7 @@ import Testing
     static let enhance = Self.rows(
         Self.broker + [
             ("engine", "valhalla:http://127.0.0.1:8002"), ("profile", "truck"), ("only", "van"), ("except", "car"),
-            ("listen", "127.0.0.1:0"),
+            ("group", "fleet"), ("listen", "127.0.0.1:0"),
         ])
 
     private static let place: [(String, String?)] = [("store", "postgres://me@db.example.org/tracks")]

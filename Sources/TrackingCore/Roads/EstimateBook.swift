@@ -131,6 +131,12 @@ package struct EstimateBook: Sendable {
         }
     }
 
+    /// Forgets the trackables that do not fulfil a condition. Their retained estimates remain, because another program
+    /// publishes them from now on.
+    package mutating func keepOnly(where isKept: (TrackableID) -> Bool) {
+        for id in self.entries.keys.filter({ !isKept($0) }) { self.forget(id) }
+    }
+
     // MARK: Changes
 
     /// Makes the decider of a trackable if there is none. Returns `false` when there are too many.

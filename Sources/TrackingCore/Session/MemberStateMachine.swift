@@ -95,6 +95,8 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
     package private(set) var watched: Set<ClientID> = []
     /// `false` while this client does not publish its liveness, for example while a publisher is switched off.
     package var publishesLiveness = true
+    /// The group of enhancers that this client's liveness announces; `nil` for a client without a group.
+    package var group: EnhancerGroup?
     /// `true` after the connection ended for good: no further attempt to connect follows.
     package private(set) var isClosed = false
     /// The number of received messages that were skipped because they cannot be read.
@@ -170,7 +172,9 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
     /// Returns the command that publishes the client's liveness. Returns none while ``publishesLiveness`` is `false`.
     package mutating func publishLiveness() -> [TransportCommand] {
         guard self.publishesLiveness else { return [] }
-        return [self.publish(own: .liveness(self.client), MessageCodec.encode(self.session.birth))]
+        var birth = self.session.birth
+        birth.group = self.group
+        return [self.publish(own: .liveness(self.client), MessageCodec.encode(birth))]
     }
 
     /// Returns the command that publishes the client's orderly farewell: the liveness message "offline". Only the

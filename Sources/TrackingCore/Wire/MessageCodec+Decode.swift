@@ -50,7 +50,8 @@ extension MessageCodec {
             status: isOnline ? .online(lease: try message.lease()) : .offline,
             session: try message.session(),
             connection: try message.count("connection"),
-            remainsPresentFor: isOnline ? nil : try message.remainingTime())
+            remainsPresentFor: isOnline ? nil : try message.remainingTime(),
+            group: try message.optional("group") { json throws(Refusal) in try json.enhancerGroup() })
     }
 
     /// Decodes a subscriber's request for a resolution.

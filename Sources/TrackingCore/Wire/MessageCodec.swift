@@ -33,6 +33,7 @@ public enum MessageCodec {
         case .online(let lease): writer.member("lease", Self.seconds(ofLease: lease))
         case .offline: writer.member("remain", liveness.remainsPresentFor.map(Self.seconds(ofLease:)))
         }
+        if let group = liveness.group { writer.member("group", group) }
         writer.raw("}")
         return writer.bytes
     }

@@ -66,14 +66,20 @@ public struct Liveness: Hashable, Sendable {
     /// The time for which the client still counts as online after this message, in whole seconds, 1…86,400. Only the
     /// will of a client has it, with the status ``Status/offline``; `nil` for no such time.
     public var remainsPresentFor: Duration?
+    /// The group of enhancers to which the client belongs; `nil` for any other client.
+    public var group: EnhancerGroup?
 
     /// Makes the message that a client is connected or gone, from its status, its session, its number of reconnects,
-    /// and the time for which it still counts as online.
-    public init(status: Status, session: SessionID, connection: Int, remainsPresentFor: Duration? = nil) {
+    /// the time for which it still counts as online, and its group of enhancers.
+    public init(
+        status: Status, session: SessionID, connection: Int, remainsPresentFor: Duration? = nil,
+        group: EnhancerGroup? = nil
+    ) {
         self.status = status
         self.session = session
         self.connection = connection
         self.remainsPresentFor = remainsPresentFor
+        self.group = group
     }
 }
 

@@ -164,6 +164,10 @@ public final class Enhancer<Transport: MessageTransport>: Service {
         case .engineBack(let time):
             self.logger.notice(
                 "Routing engine answers again: positions are matched with roads", metadata: ["away for": "\(time)"])
+        case .groupChanged(let members):
+            self.logger.notice(
+                "Enhancer group changed: the members divide the trackables among themselves",
+                metadata: ["members": "\(members.map(\.rawValue).joined(separator: ", "))"])
         case .failed(let error): self.logger.error("Enhancer stops", metadata: ["reason": "\(error)"])
         }
     }

@@ -22,6 +22,9 @@ public struct EnhancerConfiguration: MemberConfiguration, Hashable {
     public var only: Set<TrackableID> = []
     /// The trackables whose positions are not enhanced.
     public var except: Set<TrackableID> = []
+    /// The name of the group whose members divide the trackables among themselves; `nil` for an enhancer that serves all
+    /// trackables. All members of a group have the same settings, except for their client ids.
+    public var group: ClientID?
 
     /// The time that a fix waits for the routing engine: 150 ms. Afterwards it is published as the device sent it.
     public static let patience = Duration.milliseconds(150)
@@ -32,6 +35,8 @@ public struct EnhancerConfiguration: MemberConfiguration, Hashable {
     public static let maximumBytes = 128_000_000
     /// The time without fixes after which a trackable is forgotten.
     public static let idleTime = Duration.seconds(1_800)
+    /// The time that a member of a group waits until each other member knows it: 5 s.
+    static let joinPatience = Duration.seconds(5)
 
     /// Creates a configuration with the default value of each setting.
     ///
@@ -51,12 +56,23 @@ public struct EnhancerConfiguration: MemberConfiguration, Hashable {
         (self.only.isEmpty || self.only.contains(id)) && !self.except.contains(id)
     }
 
+    /// The trackables of ``only`` without those of ``except``, in order; `nil` for all trackables.
+    private var named: [TrackableID]? { self.only.isEmpty ? nil : self.only.subtracting(self.except).sorted() }
+
     /// The topic filters of the positions that are enhanced, and of the journeys and estimates of their trackables.
-    var filters: [TopicFilter] {
-        guard !self.only.isEmpty else { return [.everyLocation, .everyJourney, .everyEstimate] }
-        let ids = self.only.subtracting(self.except).sorted()
-        return ids.map { .topic(.location($0)) } + ids.flatMap { [.topic(.journey($0)), .topic(.estimate($0))] }
+    var filters: [TopicFilter] { self.positionFilters + self.journeyFilters }
+
+    /// The topic filters of the positions that are enhanced.
+    var positionFilters: [TopicFilter] { self.named.map { $0.map { .topic(.location($0)) } } ?? [.everyLocation] }
+
+    /// The topic filters of the journeys and estimates of the trackables.
+    var journeyFilters: [TopicFilter] {
+        self.named.map { $0.flatMap { [.topic(.journey($0)), .topic(.estimate($0))] } }
+            ?? [.everyJourney, .everyEstimate]
     }
+
+    /// The topic filters of the positions on the road.
+    var enhancedFilters: [TopicFilter] { self.named.map { $0.map { .topic(.enhanced($0)) } } ?? [.everyEnhanced] }
 }
 
 /// An event that an enhancer delivers to its program: for example, a connection was made or lost, or the routing engine
@@ -78,6 +94,8 @@ public enum EnhancerEvent: Hashable, Sendable {
     case engineAway(TrackingError, retry: Duration)
     /// The routing engine answers again. The time is that since ``engineAway(_:retry:)``.
     case engineBack(after: Duration)
+    /// An enhancer joined or left the group. The clients are the present members, this enhancer among them.
+    case groupChanged([ClientID])
     /// The enhancer stops because of this error, from which it cannot recover.
     case failed(TrackingError)
 }

@@ -45,7 +45,7 @@ struct EnhancerMetrics: Sendable {
         switch event {
         case .connected: self.isConnected.set(1)
         case .disconnected: self.isConnected.set(0)
-        case .subscriptionRefused, .publishRefused, .badMessage, .engineAway, .engineBack, .failed: break
+        case .subscriptionRefused, .publishRefused, .badMessage, .engineAway, .engineBack, .groupChanged, .failed: break
         }
     }
 

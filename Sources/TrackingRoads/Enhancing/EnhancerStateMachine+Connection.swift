@@ -19,12 +19,17 @@ extension EnhancerStateMachine {
         self.member.connected(connection, now: now)
         self.refusals.connected()
         self.hasReportedRefusal = false
+        self.membership?.connected(connection, of: self.configuration.session)
         let own = [self.member.ownLiveness]
+        // A member of a group reads positions only after the others know it.
+        if self.membership != nil {
+            return self.subscribe([.everyLiveness]) + [.send([self.member.subscribe(own, .settle)])]
+        }
         return [.send([self.member.subscribe(own, .ignored)])] + self.subscribe(self.configuration.filters)
             + [.send([self.member.subscribe(own, .settle)])]
     }
 
-    private mutating func subscribe(_ filters: [TopicFilter]) -> [Action] {
+    mutating func subscribe(_ filters: [TopicFilter]) -> [Action] {
         SubscriptionSlices.packets(filters).map { .send([self.member.subscribe($0, .positions($0))]) }
     }
 
@@ -35,6 +40,7 @@ extension EnhancerStateMachine {
         for case .update(let id) in self.member.disconnected(disconnection) { self.unpublished.insert(id) }
         self.refusals.disconnected()
         self.journeys.disconnected()
+        self.leaveGroup()
         return [.deliver(.disconnected(disconnection))]
     }
 
@@ -43,6 +49,7 @@ extension EnhancerStateMachine {
     ) -> [Action] {
         switch self.member.subscribed(token) {
         case .settle: return self.settled(at: moment)
+        case .takeOver(let number): return self.tookOver(number, at: moment)
         case .positions(let filters):
             var actions: [Action] = []
             for (filter, refusal) in zip(filters, refusals) {
@@ -61,12 +68,14 @@ extension EnhancerStateMachine {
     /// Handles the answer to the last subscription of a connection. The enhancer publishes its liveness, and the newest
     /// update of each trackable for which the broker may not have it.
     private mutating func settled(at moment: Moment) -> [Action] {
+        self.member.group = self.membership?.announcement
         switch self.member.settled(now: moment.now) {
         case .notConnected: return []
         case .takenOver(let error):
             self.failure = error
             return [.deliver(.failed(error)), .send([.close(within: .zero)])]
         case .announced(let commands):
+            guard self.membership == nil else { return [.deliver(.connected), .send(commands)] + self.joinedGroup() }
             let ids = self.unpublished.sorted()
             self.unpublished = []
             let updates = ids.flatMap { id in
@@ -82,22 +91,26 @@ extension EnhancerStateMachine {
     private mutating func received(_ message: IncomingMessage, at moment: Moment) -> [Action] {
         do throws(TrackingError) {
             switch try self.member.received(message, now: moment.now) {
-            case .role(.location(let id)) where self.configuration.includes(id) && !self.isStopping:
+            case .role(.location(let id)) where self.serves(id) && !self.isStopping:
                 guard !message.payload.isEmpty else { return self.cleared(id) }
                 let update = try LocationCodec.decode(message.payload)
                 // A predicted position may be off the road that the trackable takes.
                 guard update.kind == .actual else { return [] }
                 return self.received(update, of: id, now: moment.now)
                     + self.perform(self.journeys.moved(update.location, of: id, at: moment))
-            case .role(.journey(let id)) where self.configuration.includes(id) && !self.isStopping:
+            case .role(.journey(let id)) where self.owns(id) && !self.isStopping:
                 let fix = self.fleet[id]?.lastPublished?.location
                 return self.perform(
                     try self.journeys.received(journey: Array(message.payload), of: id, at: fix, moment))
-            case .role(.estimate(let id)) where self.configuration.includes(id) && message.isRetained:
+            case .role(.estimate(let id)) where self.owns(id) && message.isRetained:
                 self.journeys.received(retainedEstimate: message.payload, of: id)
                 return []
+            case .role(.enhanced(let id)) where self.owns(id):
+                return try self.received(enhanced: message.payload, of: id, now: moment.now)
             case .ownLiveness(let commands): return Self.sending(commands)
-            case .role, .presence, .liveness, .foreign: return []
+            case .liveness(of: let client, isLive: _, _):
+                return try self.received(liveness: message, of: client, moment.now)
+            case .role, .presence, .foreign: return []
             }
         } catch {
             _ = self.member.skipped(message.topic, error)

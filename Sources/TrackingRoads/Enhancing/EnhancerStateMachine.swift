@@ -35,6 +35,9 @@ package struct EnhancerStateMachine: Sendable {
         case positions([TopicFilter])
         /// The last subscription of a connection. Its answer shows that the retained liveness was received.
         case settle
+        /// The last subscription of a takeover with this number. Its answer shows that the retained messages of the
+        /// taken-over trackables were received.
+        case takeOver(Int)
         /// The publish of an update of a trackable.
         case update(TrackableID)
         /// The publish of an estimate or of an event of a trackable.
@@ -52,6 +55,8 @@ package struct EnhancerStateMachine: Sendable {
     /// The trackables whose last update may not have reached the broker.
     var unpublished: Set<TrackableID> = []
     var hasReportedRefusal = false
+    /// The members of the enhancer's group; `nil` without a group.
+    var membership: GroupMembership?
     var isStopping = false
     /// The numbers of updates since the last call of ``takeFigures()``.
     var figures = EnhancerFigures()
@@ -63,6 +68,7 @@ package struct EnhancerStateMachine: Sendable {
         self.configuration = configuration
         self.member = MemberStateMachine(configuration, lease: configuration.lease)
         self.journeys = JourneyEstimates(configuration)
+        self.membership = configuration.group.map { GroupMembership($0, client: configuration.client) }
     }
 
     /// `true` once the connection is closed and will not be made again.
@@ -78,6 +84,7 @@ package struct EnhancerStateMachine: Sendable {
     package var nextDeadline: MonotonicTime? {
         [
             self.member.nextDeadline, self.fleet.nextDeadline, self.refusals.retryAt, self.journeys.nextDeadline,
+            self.membership?.nextDeadline,
         ].compactMap(\.self).min()
     }
 
@@ -145,7 +152,7 @@ package struct EnhancerStateMachine: Sendable {
     // MARK: - Memory
 
     /// Forgets the trackables without fixes for the longest time, until there is room for one more.
-    private mutating func makeRoom() -> [Action] {
+    mutating func makeRoom() -> [Action] {
         var actions: [Action] = []
         while self.fleet.isFull, case let oldest = self.fleet.popOldest(), !oldest.isEmpty {
             actions += oldest.flatMap { self.drop($0) }
@@ -154,13 +161,13 @@ package struct EnhancerStateMachine: Sendable {
     }
 
     /// Publishes the waiting fixes of a trackable as the device sent them, and forgets the trackable.
-    private mutating func drop(_ id: TrackableID) -> [Action] {
+    mutating func drop(_ id: TrackableID) -> [Action] {
         let actions = self.publish(from: id) { $0.publishAll() }
         self.forget(id)
         return actions
     }
 
-    private mutating func forget(_ id: TrackableID) {
+    mutating func forget(_ id: TrackableID) {
         self.fleet.forget(id)
         self.requests.forget(id)
     }
@@ -225,7 +232,7 @@ package struct EnhancerStateMachine: Sendable {
             self.figures.late += late
         }
         for id in self.fleet.popIdle(now: moment.now) { actions += self.drop(id) }
-        actions += self.perform(self.journeys.timerFired(at: moment))
+        actions += self.perform(self.journeys.timerFired(at: moment)) + self.groupTimerFired(now: moment.now)
         return actions + self.subscribeAgain(now: moment.now)
     }
 }

@@ -84,6 +84,16 @@ struct JourneyEstimates: Sendable {
         return actions + self.perform(self.book.receivedRetained(at: moment))
     }
 
+    /// Forgets the journeys and the waiting messages of trackables that do not fulfil a condition.
+    mutating func keepOnly(where isKept: (TrackableID) -> Bool) {
+        self.book.keepOnly(where: isKept)
+        self.arriving = self.arriving.filter { isKept($0.key) }
+        self.unsentEstimates = self.unsentEstimates.filter { isKept($0.key) }
+        self.unsentEvents.removeAll { action in
+            if case .publish(let topic, _) = action { topic.trackable.map { !isKept($0) } ?? false } else { false }
+        }
+    }
+
     /// Handles the loss of the connection.
     mutating func disconnected() { self.isOnline = false }
 

@@ -26,6 +26,8 @@ struct TrackableEnhancer: Sendable {
     /// The last published update, without the way to it; `nil` before the first one.
     private(set) var lastPublished: LocationUpdate?
     private var travel = ReportedTravel()
+    /// The last update of the enhancer that served the trackable before; `nil` when there was none.
+    private var resumed: LocationUpdate?
     /// `true` if the window has fixes without an answer of the engine, and no request is under way for them.
     private(set) var needsMatch = false
 
@@ -45,6 +47,22 @@ struct TrackableEnhancer: Sendable {
     }
 
     // MARK: - Fixes
+
+    /// Handles the last update that another enhancer published for the trackable. No fix that is older than this update
+    /// is published afterwards.
+    mutating func resume(after update: LocationUpdate) {
+        guard self.order.consider(update) == .current else { return }
+        var last = update
+        last.intermediate = []
+        (self.lastPublished, self.resumed) = (last, last)
+    }
+
+    /// The highest number of the fix's stream whose match is final. It includes the matches of the enhancer that served
+    /// the trackable before.
+    private func finalSeq(of fix: Location) -> UInt64? {
+        guard let resumed = self.resumed, resumed.location.stream == fix.stream else { return self.window.finalSeq }
+        return self.window.finalSeq ?? resumed.enhancement?.finalSeq
+    }
 
     /// Handles a location update of the trackable.
     ///
@@ -122,7 +140,7 @@ struct TrackableEnhancer: Sendable {
     private mutating func publish(
         _ fix: Location, _ number: Int, _ match: MatchWindow.Match?, way: [Location]
     ) -> LocationUpdate {
-        var enhancement = Enhancement(confidence: match?.confidence ?? .offRoad, finalSeq: self.window.finalSeq)
+        var enhancement = Enhancement(confidence: match?.confidence ?? .offRoad, finalSeq: self.finalSeq(of: fix))
         var location = fix.withoutExtra
         if let match, match.confidence != .offRoad {
             location.coordinate = match.coordinate

@@ -14,7 +14,7 @@ struct CredentialOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Control the broker at this address. dynsec: mqtt[s]://user@host[:port] of an administrator of the plugin; default: --broker. jwt: http[s]://user@host:port of RabbitMQ's management, which closes connections when tokens end; default: none.",
+            "Control the broker at this address. dynsec: mqtt[s]://user@host[:port] of an administrator of the plugin, by default that of --broker. jwt: http[s]://user@host:port of RabbitMQ's management, which closes connections when tokens end, by default none.",
             valueName: "url", visibility: .hidden))
     var credentialControl: String?
 

@@ -91,6 +91,34 @@ import TrackingCore
         #expect(String(decoding: MessageCodec.encode(liveness), as: UTF8.self) == text)
     }
 
+    @Test func livenessOfAGroup() throws {
+        let text =
+            #"{"status":"online","session":"s1","connection":3,"lease":90,"#
+            + #""group":{"name":"fleet","members":["s2/0","s3/4"]}}"#
+        let liveness = Liveness(
+            status: .online(lease: .seconds(90)), session: SessionID("s1")!, connection: 3,
+            group: EnhancerGroup(name: try ClientID("fleet"), members: ["s2/0", "s3/4"]))
+        #expect(try MessageCodec.decodeLiveness(text.payload) == liveness)
+        #expect(String(decoding: MessageCodec.encode(liveness), as: UTF8.self) == text)
+        let unknown = text.replacing(#""members""#, with: #""others""#)
+        #expect(try MessageCodec.decodeLiveness(unknown.payload).group?.members == [])
+    }
+
+    @Test(arguments: [
+        (#"{"members":[]}"#, "name is missing"), (#"{"name":"a b"}"#, "group"), ("7", "group must be an object"),
+        (#"{"name":"a","members":7}"#, "group"),
+        (#"{"name":"a","members":["# + String(repeating: #""s/1","#, count: 32) + #""s/1"]}"#, "at most 32"),
+    ])
+    func aWrongGroupIsRefused(group: String, reason: String) {
+        let text = #"{"status":"online","session":"s1","connection":3,"lease":90,"group":\#(group)}"#
+        do throws(TrackingError) {
+            _ = try MessageCodec.decodeLiveness(text.payload)
+            Issue.record("\(group) is accepted")
+        } catch {
+            #expect(error.code == .invalidPayload && error.message.contains(reason), "\(error.message)")
+        }
+    }
+
     @Test func request() throws {
         let text = #"{"session":"s1","resolution":{"accuracy":"HIGH","desiredInterval":1000,"minimumDisplacement":1}}"#
         let request = try ResolutionRequest(
