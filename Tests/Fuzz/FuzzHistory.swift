@@ -10,3 +10,6 @@ func fuzzCSV(_ bytes: [UInt8]) { checkPieces(bytes) { CSVReader() } }
 
 /// Decodes the files of the OwnTracks Recorder. The result does not depend on how the bytes are divided.
 func fuzzOwnTracks(_ bytes: [UInt8]) { checkPieces(bytes) { OwnTracksReader() } }
+
+/// Decodes the history files of Ably Asset Tracking. The result does not depend on how the bytes are divided.
+func fuzzAbly(_ bytes: [UInt8]) { checkPieces(bytes) { AblyReader() } }

@@ -21,6 +21,7 @@ private let target: @Sendable ([UInt8]) -> Void = {
     case "gpx": fuzzGPX
     case "features": fuzzFeatures
     case "csv": fuzzCSV
+    case "ably": fuzzAbly
     case "owntracks": fuzzOwnTracks
     case "overland": fuzzOverland
     case "owntracks-app": fuzzOwnTracksApp

@@ -107,6 +107,19 @@ import TrackingStore
         #expect(read.output == "50 points stored\n", "\(read.errors)")
     }
 
+    @Test func aHistoryFileOfAblyIsWrittenAndRead() async throws {
+        let shelf = try Shelf()
+        try await shelf.store(Self.points(1...50))
+        let file = shelf.path("history.ably")
+        let export = try await shelf.run(["history", "van", "--format", "ably", "--output", file])
+        #expect(export.code == 0, "\(export.errors)")
+        let read = try await shelf.run(["import", file, "--trackable", "bus", "--format", "ably"])
+        #expect(read.output == "50 points stored\n", "\(read.errors)")
+        try Data(#"{"version":"3.0.0","events":[]}"#.utf8).write(to: URL(filePath: file))
+        let newer = try await shelf.run(["import", file, "--trackable", "bus", "--format", "ably"])
+        #expect(newer.code != 0 && newer.errors.contains("its version is 3.0.0"), "\(newer.errors)")
+    }
+
     @Test func aSimplifiedHistoryReportsTheDistanceOfTheOmittedPoints() async throws {
         let shelf = try Shelf()
         try await shelf.store(Self.points(1...500))

@@ -382,6 +382,7 @@ enum Samples {
         case .owntracks: Self.ownTracks
         case .overland: Self.overland
         case .nextbillion: Self.nextBillion
+        case .ably: Self.ablyVersion1
         }
     }
 

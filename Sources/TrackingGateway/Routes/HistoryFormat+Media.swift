@@ -12,7 +12,7 @@ extension HistoryFormat {
         case .gpx: "application/gpx+xml"
         case .kml: "application/vnd.google-earth.kml+xml"
         case .csv: "text/csv"
-        case .mfjson, .nextbillion: "application/json"
+        case .mfjson, .nextbillion, .ably: "application/json"
         }
     }
 
@@ -21,7 +21,7 @@ extension HistoryFormat {
         switch self {
         case .text: "txt"
         case .json: "jsonl"
-        case .mfjson, .nextbillion: "json"
+        case .mfjson, .nextbillion, .ably: "json"
         case .geojson, .gpx, .kml, .csv: self.rawValue
         }
     }
@@ -43,7 +43,7 @@ extension HistoryFormat {
         var wanted: (format: HistoryFormat, quality: Double)?
         for part in request.headers[.accept]?.split(separator: ",") ?? [] {
             let words = part.lowercased().split(separator: ";").map { $0.filter { $0 != " " } }
-            // Two formats have the media type of JSON, so only `?format=` selects them.
+            // Some formats have the media type of JSON, so only `?format=` selects them.
             let format = Self.allCases.first { $0.mediaType == words.first && $0.mediaType != "application/json" }
             guard let format else { continue }
             let quality = words.first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) } ?? 1

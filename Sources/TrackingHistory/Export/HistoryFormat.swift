@@ -18,4 +18,7 @@ public enum HistoryFormat: String, Hashable, Sendable, CaseIterable {
     /// The export format of NextBillion.ai's `LocationData`: a JSON array with one object for each point. The times are
     /// whole seconds.
     case nextbillion
+    /// The export format of the history files of Ably Asset Tracking's publishers, version 2.0.0: a JSON object with the
+    /// points as Features in the list `events`.
+    case ably
 }

@@ -29,6 +29,7 @@ public struct HistoryWriter: Sendable {
             case .csv: CSVWriter(trackable, isMatched: isMatched)
             case .mfjson: MovingFeaturesWriter(trackable)
             case .nextbillion: LocationDataWriter()
+            case .ably: AblyHistoryWriter()
             }
     }
 

@@ -49,3 +49,27 @@ struct LocationDataWriter: PointWriter {
 
     func finish() -> String { "\n]\n" }
 }
+
+/// Writes a history file of Ably Asset Tracking (version 2.0.0), with one Feature on each line. A Feature has only the
+/// members of Ably's schema. That schema requires the altitude, so an unknown altitude is written as 0.
+struct AblyHistoryWriter: PointWriter {
+    private var isFirst = true
+
+    func begin() -> String { #"{"version":"2.0.0","agents":"godwit","events":["# }
+
+    mutating func append(_ point: Location) -> [UInt8] {
+        defer { self.isFirst = false }
+        var event = Location(coordinate: point.coordinate, time: point.time)
+        event.altitude = point.altitude.flatMap { $0.isFinite ? $0 : nil } ?? 0
+        event.accuracyHorizontal = point.accuracyHorizontal
+        event.accuracyVertical = point.accuracyVertical
+        event.bearing = point.bearing
+        event.accuracyBearing = point.accuracyBearing
+        event.speed = point.speed
+        event.accuracySpeed = point.accuracySpeed
+        event.floor = point.floor
+        return Array((self.isFirst ? "\n" : ",\n").utf8) + LocationCodec.encodeFeature(event)
+    }
+
+    func finish() -> String { "\n]}\n" }
+}

@@ -1,7 +1,7 @@
 import TrackingCore
 
-/// Reads GeoJSON, Overland's batches, NextBillion.ai's `LocationData` and similar JSON: a sequence of objects, which
-/// contain points in a list `features` or `locations`, or are points themselves.
+/// Reads GeoJSON, Overland's batches, NextBillion.ai's `LocationData`, Ably's events and similar JSON: a sequence of objects, which
+/// contain points in a list `features`, `locations` or `events`, or are points themselves.
 struct FeatureReader: RecordingDecoder {
     /// The form of the points in the JSON that is read.
     enum Form: String {
@@ -9,6 +9,17 @@ struct FeatureReader: RecordingDecoder {
         case features = "GeoJSON"
         /// The points are objects in the form of NextBillion.ai's `LocationData`.
         case locationData = "LocationData"
+        /// The points are GeoJSON Features in the list `events` of a history file of Ably Asset Tracking.
+        case ably = "a history file of Ably Asset Tracking"
+
+        /// The names of the lists that contain points.
+        fileprivate var lists: Set<String> {
+            switch self {
+            case .features: ["features", "locations"]
+            case .locationData: ["locations"]
+            case .ably: ["events"]
+            }
+        }
     }
 
     private(set) var failure: TrackingError?
@@ -18,7 +29,7 @@ struct FeatureReader: RecordingDecoder {
 
     init(of form: Form = .features) {
         self.form = form
-        self.cutter = JSONCutter(lists: form == .features ? ["features", "locations"] : ["locations"])
+        self.cutter = JSONCutter(lists: form.lists)
     }
 
     mutating func append(_ bytes: ArraySlice<UInt8>) -> [SourceEvent] { self.events(of: self.cutter.append(bytes)) }
@@ -37,7 +48,7 @@ struct FeatureReader: RecordingDecoder {
             switch piece {
             case .value(let bytes, let list, let line):
                 self.hasRead = true
-                return self.event(of: bytes, isOverland: list == "locations", line)
+                return self.event(of: bytes, in: list, line)
             case .emptied:
                 self.hasRead = true
                 return nil
@@ -51,11 +62,13 @@ struct FeatureReader: RecordingDecoder {
         }
     }
 
-    private func event(of bytes: [UInt8], isOverland: Bool, _ line: Int) -> SourceEvent? {
-        if self.form == .features, let location = PointDraft.ownPoint(bytes[...]) { return .fix(location) }
+    /// - Parameter list: The name of the list that contains the value; `nil` for an object without such a list.
+    private func event(of bytes: [UInt8], in list: String?, _ line: Int) -> SourceEvent? {
+        if self.form == .ably, list == nil { return .badInput("line \(line): the object has no list \"events\"") }
+        if self.form != .locationData, let location = PointDraft.ownPoint(bytes[...]) { return .fix(location) }
         do throws(BadPoint) {
             switch self.form {
-            case .features: return try Self.point(bytes, isOverland: isOverland).map { .fix($0) }
+            case .features, .ably: return try Self.point(bytes, isOverland: list == "locations").map { .fix($0) }
             case .locationData: return .fix(try Self.locationData(bytes))
             }
         } catch {

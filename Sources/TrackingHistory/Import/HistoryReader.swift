@@ -24,6 +24,9 @@ public struct HistoryReader: Sendable {
         /// Input in NextBillion.ai's `LocationData`: an array of objects, a sequence of them, or batches
         /// `{"locations": […]}`.
         case nextbillion
+        /// Input in the history files of Ably Asset Tracking's publishers, version 1 or 2: objects with the points as
+        /// Features in the list `events`.
+        case ably
 
         /// Returns the format for a file name by its suffix: `gpx`; `json`, `geojson`, `jsonl`, `ndjson`, `geojsonl`
         /// and `geojsons` (GeoJSON, which includes Overland's batches); `csv`; `rec`. `nil` for any other suffix.
@@ -52,6 +55,7 @@ public struct HistoryReader: Sendable {
             case .csv: CSVReader()
             case .owntracks: OwnTracksReader()
             case .nextbillion: FeatureReader(of: .locationData)
+            case .ably: AblyReader()
             }
     }
 

@@ -43,7 +43,9 @@ struct History: AsyncParsableCommand {
 
     @OptionGroup var roads: RoadOptions
 
-    @Option(help: ArgumentHelp("Write text, json, geojson, gpx, kml, csv, mfjson or nextbillion.", valueName: "format"))
+    @Option(
+        help: ArgumentHelp(
+            "Write text, json, geojson, gpx, kml, csv, mfjson, nextbillion or ably.", valueName: "format"))
     var format = HistoryFormat.text
 
     @Option(help: ArgumentHelp("Write to this file. Default: standard output.", valueName: "path"))

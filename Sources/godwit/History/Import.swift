@@ -9,10 +9,10 @@ struct Import: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Store the points of a file in the history.",
         discussion: """
-            The formats are GPX, GeoJSON, CSV, OwnTracks' .rec, Overland's JSON and NextBillion.ai's LocationData. A \
-            point with the time and the place of a stored point is not stored again, so a file can be imported twice \
-            and an export back into its history. Invalid points are reported with their lines, and the rest is \
-            stored; the exit code then is 1.
+            The formats are GPX, GeoJSON, CSV, OwnTracks' .rec, Overland's JSON, NextBillion.ai's LocationData and \
+            the history files of Ably Asset Tracking. A point with the time and the place of a stored point is not \
+            stored again, so a file can be imported twice and an export back into its history. Invalid points are \
+            reported with their lines, and the rest is stored; the exit code then is 1.
 
             Example:
               godwit import track.gpx --trackable van-7
@@ -27,7 +27,7 @@ struct Import: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Read gpx, geojson, csv, owntracks, overland or nextbillion. Default: by the file name's ending.",
+            "Read gpx, geojson, csv, owntracks, overland, nextbillion or ably. Default: by the file name's ending.",
             valueName: "format"))
     var format: HistoryReader.Format?
 
@@ -37,7 +37,7 @@ struct Import: AsyncParsableCommand {
     func validate() throws {
         guard self.format ?? HistoryReader.Format(fileName: self.input) != nil else {
             throw ValidationError(
-                "cannot tell the format of '\(self.input)' from its name. Give --format gpx, geojson, csv, owntracks, overland or nextbillion"
+                "cannot tell the format of '\(self.input)' from its name. Give --format gpx, geojson, csv, owntracks, overland, nextbillion or ably"
             )
         }
     }
