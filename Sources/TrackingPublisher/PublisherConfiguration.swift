@@ -59,6 +59,10 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
     /// `true` to drop fixes that arrive sooner than the requested interval. It is meant for a source that cannot be
     /// slowed down. It has an effect only with ``capture``.
     public var thinsFixes = false
+    /// `true` to request only one fix in five minutes from the source while recording is paused, no subscriber has a
+    /// request, and no trip is in progress. The receiver then sleeps. Set it to `false` for a recording, because the
+    /// fixes between would be lost.
+    public var restsReceiver = true
     /// The template of the state machine that begins, measures and ends the trips of a trackable. Each trackable gets a
     /// new state machine with the same settings.
     public var trips = TripStateMachine(seed: 0)

@@ -13,7 +13,7 @@ extension PublisherStateMachine {
                     .invalidName, "cannot change the trip of '\(id)': the trackable is not tracked. Track it first.")
                 return [.answered(request: request, .failure(error))]
             }
-            return self.with(id, at: moment) { $0.trip(mode, request, $1) }
+            return self.with(id, at: moment) { $0.trip(mode, request, $1) } + self.updateSensorResolution()
         case .sendRecords(let all): return self.sendRecords(all: all, at: moment)
         case .report(let request): return self.report(request, at: moment)
         case .snapshot(let request):

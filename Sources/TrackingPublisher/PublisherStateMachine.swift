@@ -237,23 +237,6 @@ package struct PublisherStateMachine: Sendable {
         return actions
     }
 
-    /// Requests the sensor resolution from the source if it differs from the last one requested.
-    ///
-    /// The sensor resolution is the configured constant, or else the finest of all trackables. While a caller waits for
-    /// a fix, the interval of the sensor resolution is at most one second.
-    mutating func updateSensorResolution() -> [Action] {
-        let (configuration, table) = (self._configuration, self.table)
-        let isAtOnce = !self.fixRequests.isEmpty
-        let next = self.device.requestSensor(constant: configuration.wrappedValue.sensorResolution, isAtOnce: isAtOnce)
-        {
-            SensorResolution.finest(
-                of: table.all.filter { $0.failure == nil }.map(\.resolution.sensor),
-                default: configuration.wrappedValue.defaultResolution,
-                constant: configuration.wrappedValue.sensorResolution)
-        }
-        return next.map { [.useSensorResolution($0)] } ?? []
-    }
-
     // MARK: - Source
 
     /// Handles a fix that the source delivered, and records it if the publisher is switched on. A fix with a time that
@@ -301,19 +284,15 @@ package struct PublisherStateMachine: Sendable {
             + self.endReports()
     }
 
-    /// The resolution by which the capture drops surplus fixes of a source that cannot be slowed down; `nil` uses every
-    /// fix.
-    private var thinning: Resolution? {
-        let isThinned = self.configuration.thinsFixes && self.table.all.allSatisfy { $0.trackable.filter == .both }
-        return isThinned ? self.device.sensor?.withoutDisplacement : nil
-    }
-
-    /// Records, for every tracked trackable, each event that the capture found, such as the begin of a pause.
+    /// Records, for every tracked trackable, each event that the capture found, such as the begin of a pause. A pause
+    /// may also change what the receiver has to measure.
     mutating func recordEvents(_ happenings: [Happening], at moment: Moment) -> [Action] {
-        if !happenings.isEmpty { self.hold.release() }
-        return happenings.flatMap { happening in
+        guard !happenings.isEmpty else { return [] }
+        self.hold.release()
+        let actions = happenings.flatMap { happening in
             self.withAll(at: moment) { $0.recordEvent(happening.kind, happening.detail, $1) }
         }
+        return actions + self.updateSensorResolution()
     }
 
     /// Returns the moment with the best known wall-clock time if the device's clock is not set. Otherwise, returns the

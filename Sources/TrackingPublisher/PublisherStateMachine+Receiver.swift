@@ -1,0 +1,60 @@
+import TrackingCore
+
+/// The resolution that the publisher requests from the source of fixes, such as the receiver.
+extension PublisherStateMachine {
+    /// Requests the sensor resolution from the source if it differs from the last one requested.
+    ///
+    /// The sensor resolution is the configured constant, or else the finest of all trackables, as the receiver's sleep
+    /// requires. While a caller waits for a fix, the interval of the sensor resolution is at most one second.
+    mutating func updateSensorResolution() -> [Action] {
+        let (constant, standard) = (self.configuration.sensorResolution, self.configuration.defaultResolution)
+        let rests = self.configuration.restsReceiver && self.capture?.isPaused == true
+        let (table, isAtOnce) = (self.table, !self.fixRequests.isEmpty)
+        let next = self.device.requestSensor(constant: constant, isAtOnce: isAtOnce) {
+            if let constant { return constant }
+            let trackables = table.all.filter { $0.failure == nil }
+            let finest = SensorResolution.finest(of: trackables.map(\.resolution.sensor), default: standard)
+            if rests, !trackables.contains(where: Self.needsPositions) { return finest.resting }
+            return Self.maySleep(trackables) ? finest : finest.withoutSleep
+        }
+        return next.map { [.useSensorResolution($0)] } ?? []
+    }
+
+    /// Returns `true` if a trackable needs its position also while it is stationary: for a subscriber's request, or for
+    /// a trip.
+    private static func needsPositions(_ trackable: TrackableStateMachine) -> Bool {
+        trackable.resolution.isRequested || trackable.trips.machine.current != nil
+    }
+
+    /// Returns `true` if fixes at the finest interval are enough for all trackables. A trackable with another interval
+    /// needs fixes at other times, and a trackable with the filter `either` needs them for the distance.
+    private static func maySleep(_ trackables: some Sequence<TrackableStateMachine>) -> Bool {
+        let first = trackables.first { _ in true }?.resolution.sensor.desiredInterval
+        return trackables.allSatisfy {
+            $0.trackable.filter == .both && $0.resolution.sensor.desiredInterval == first
+        }
+    }
+
+    /// The resolution by which the capture drops surplus fixes of a source that cannot be slowed down; `nil` uses every
+    /// fix.
+    var thinning: Resolution? {
+        let isThinned = self.configuration.thinsFixes && self.table.all.allSatisfy { $0.trackable.filter == .both }
+        return isThinned ? self.device.sensor?.withoutDisplacement : nil
+    }
+}
+
+extension Resolution {
+    /// The resolution for the receiver while recording is paused and the positions are not needed: a fix in five
+    /// minutes, to see if the trackable has left.
+    var resting: Resolution { self.with(interval: max(self.desiredInterval, .seconds(300))) }
+
+    /// The resolution for a receiver that must not sleep between fixes: an interval of at most ``ReceiverPower``'s least
+    /// limit.
+    var withoutSleep: Resolution { self.with(interval: min(self.desiredInterval, ReceiverPower.leastLimit)) }
+
+    private func with(interval: Duration) -> Resolution {
+        // Both intervals are in range.
+        try! Resolution(
+            accuracy: self.accuracy, desiredInterval: interval, minimumDisplacement: self.minimumDisplacement)
+    }
+}
