@@ -17,7 +17,7 @@ public import TrackingCore
 ///
 /// - `accuracy=` sets a class from `MINIMUM` to `MAXIMUM` (default `HIGH`).
 /// - `speed=` sets the speed of a serial line in bits a second (default 9600).
-/// - `cycle=keep` never asks a receiver to change its cycle.
+/// - `cycle=keep` never asks a receiver to change its cycle or to sleep.
 /// - `seed=` selects one of the simulated drives, by a number from 1.
 public struct SourceSpecification: Hashable, Sendable {
     /// The input from which a source reads, such as gpsd, a file or a server.
@@ -48,7 +48,7 @@ public struct SourceSpecification: Hashable, Sendable {
     public var accuracy: Resolution.Accuracy
     /// The speed of a serial line, in bits a second.
     public var lineSpeed: Int
-    /// `true` when the source may ask a receiver to change its cycle.
+    /// `true` when the source may ask a receiver to change its cycle, and may put it to sleep.
     public var asksForCycle: Bool
     /// The seed of the bundled drive, which a simulation follows; `nil` if the specification gives none, and the seed
     /// of the program is used.

@@ -47,6 +47,43 @@ import TrackingRuntime
         try await server.log.wait(for: "close") { $0.last == .closed }
     }
 
+    @Test func betweenTwoFixesOfALongIntervalItIsNotConnectedUntilARequestWakesIt() async throws {
+        let server = try TestServer()
+        defer { server.stop() }
+        let source = GPSDSource(host: "127.0.0.1", port: server.port)
+        await source.use(.every(milliseconds: 120_000, .low))
+        try await whileRunning(source) { log in
+            try await server.log.wait(for: "watch") { $0.contains(Self.watch) }
+            server.send(Self.greeting)
+            try await server.log.wait(for: "a short cycle while awake") { $0.last == Self.cycle("1.000") }
+            server.send(Self.fix(1))
+            try await log.waitForFixes(1)
+            try await server.log.wait(for: "close") { $0.last == .closed }
+            await source.use(.every(milliseconds: 100_000, .low))
+            await source.use(.every(milliseconds: 5000))
+            try await server.log.wait(for: "second watch") { $0.filter { $0 == Self.watch }.count == 2 }
+            server.send(Self.greeting)
+            try await server.log.wait(for: "cycle") { $0.last == Self.cycle("5.000") }
+            server.send(Self.fix(2))
+            try await log.waitForFixes(2)
+        }
+    }
+
+    @Test func withItsOwnCycleTheConnectionStaysOpen() async throws {
+        let server = try TestServer()
+        defer { server.stop() }
+        let source = GPSDSource(host: "127.0.0.1", port: server.port, asksForCycle: false)
+        await source.use(.every(milliseconds: 120_000, .low))
+        try await whileRunning(source) { log in
+            try await server.log.wait(for: "watch") { $0.contains(Self.watch) }
+            for second in 1...3 {
+                server.send(Self.fix(second))
+                try await log.waitForFixes(second)
+            }
+            #expect(server.log.all == [.connected, Self.watch])
+        }
+    }
+
     @Test func whateverArrivesIsSurvived() async throws {
         let server = try TestServer()
         defer { server.stop() }

@@ -40,8 +40,8 @@ private final class Cable: Sendable {
         return count > 0 ? Array(buffer[..<count]) : []
     }
 
-    /// Waits until the source has written `expected`.
-    func wait(for expected: [UInt8]) async throws {
+    /// Waits until the source has written `expected`. Returns the bytes read meanwhile.
+    @discardableResult func wait(for expected: [UInt8]) async throws -> [UInt8] {
         var all: [UInt8] = []
         let deadline = DeviceClock.now.advanced(by: .seconds(60))
         while !all.contains(expected), DeviceClock.now < deadline {
@@ -49,6 +49,13 @@ private final class Cable: Sendable {
             try await Task.sleep(for: .milliseconds(5))
         }
         #expect(all.contains(expected), "got \(String(decoding: all, as: UTF8.self))")
+        return all
+    }
+
+    /// Waits shortly for further bytes. Returns the bytes that the source has written meanwhile.
+    func next() async -> [UInt8] {
+        try? await Task.sleep(for: .milliseconds(5))
+        return self.received()
     }
 
     func pull() { close(self.master) }
@@ -77,6 +84,57 @@ private final class Cable: Sendable {
             await source.use(.every(milliseconds: 1000))
             try await cable.wait(for: Array("$PMTK220,1000*1F\r\n".utf8))
         }
+        cable.pull()
+    }
+
+    @Test func aMediaTekReceiverSleepsBetweenTwoFixesAndWakesForARequest() async throws {
+        let cable = try Cable()
+        let source = NMEASource(.serial(path: cable.path))
+        await source.use(.every(milliseconds: 120_000, .low))
+        try await whileRunning(source) { log in
+            try await cable.wait(for: [0xFF] + Array("$PMTK605*31\r\n".utf8))
+            cable.send(Sentences.text([Sentences.make("PMTK705,AXN_2.31")]))
+            try await cable.wait(for: Array("$PMTK220,1000*1F\r\n$PMTK313,0*2F\r\n".utf8))
+            cable.send(Sentences.text(Sentences.epoch(0)))
+            try await cable.wait(for: Array("$PMTK161,0*28\r\n".utf8))
+            await source.use(.every(milliseconds: 5000))
+            try await cable.wait(for: Array("$PMTK225,0*2B\r\n".utf8))
+            cable.send(Sentences.text(Sentences.epoch(1)))
+            try await cable.wait(for: Array("$PMTK220,5000*1B\r\n$PMTK313,1*2E\r\n".utf8))
+            try await log.waitForFixes(2)
+        }
+        try await cable.wait(for: Array("$PMTK161,0*28\r\n".utf8))
+        cable.pull()
+    }
+
+    @Test func aUbloxReceiverIsPutIntoItsBackupModeForTheTimeToTheNextFix() async throws {
+        let cable = try Cable()
+        let source = NMEASource(.serial(path: cable.path))
+        await source.use(.every(milliseconds: 120_000, .low))
+        try await whileRunning(source) { log in
+            try await cable.wait(for: Array("$PUBX,00*33\r\n".utf8))
+            cable.send(Sentences.text([Sentences.make("GNTXT,01,01,02,u-blox AG - www.u-blox.com")]))
+            cable.send(Sentences.text(Sentences.epoch(0)))
+            let header: [UInt8] = [0xB5, 0x62, 0x02, 0x41, 16, 0, 0, 0, 0, 0]
+            let sent = try await cable.wait(for: header)
+            let start = try #require(sent.indices.first { sent[$0...].starts(with: header) })
+            var message = Array(sent[start...])
+            for _ in 0..<1000 where message.count < 24 { message += await cable.next() }
+            let duration = message[10..<14].reversed().reduce(0) { $0 << 8 | Int($1) }
+            #expect((1...110_000).contains(duration), "awake 10 s before the next fix is due")
+            #expect(message[14..<22] == [2, 0, 0, 0, 8, 0, 0, 0])
+            var (first, second): (UInt8, UInt8) = (0, 0)
+            for byte in message[2..<22] {
+                first &+= byte
+                second &+= first
+            }
+            #expect(message[22..<24] == [first, second])
+            await source.use(.every(milliseconds: 1000))
+            try await cable.wait(for: [0xFF])
+            #expect(log.fixes.count == 1)
+        }
+        // Until it is woken, because the source is closed.
+        try await cable.wait(for: [0xB5, 0x62, 0x02, 0x41, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0])
         cable.pull()
     }
 

@@ -5,7 +5,9 @@ import TrackingRuntime
 ///
 /// gpsd determines the accuracy of its receivers. The source asks gpsd to set the cycle of its receivers to the
 /// desired interval, if the driver can. Every other client of that gpsd then gets fixes at that cycle too.
-/// `asksForCycle: false` leaves the cycle unchanged.
+///
+/// Between two fixes of an interval above 60 s, the source closes its connection. A gpsd without clients closes its
+/// receivers, unless it runs with `-n`. `asksForCycle: false` leaves the cycle unchanged and the connection open.
 public struct GPSDSource: LocationSource {
     /// The default port of gpsd.
     public static let defaultPort: UInt16 = 2947
@@ -23,7 +25,8 @@ public struct GPSDSource: LocationSource {
     /// - Parameters:
     ///   - host: The name or the address of the host.
     ///   - port: The port of gpsd, 1…65,535.
-    ///   - asksForCycle: `true` when the source may ask gpsd to change the cycle of its receivers.
+    ///   - asksForCycle: `true` when the source may ask gpsd to change the cycle of its receivers, and may close its
+    ///     connection between two fixes.
     ///   - accuracy: The class of accuracy that the receivers reach.
     public init(
         host: String, port: UInt16 = GPSDSource.defaultPort, asksForCycle: Bool = true,
@@ -49,39 +52,66 @@ public struct GPSDSource: LocationSource {
         let waiter = Waiter()
         self.wanted.wakes(waiter)
         defer { self.wanted.wakes(nil) }
+        var power = ReceiverPower(resolution: self.wanted.current, now: DeviceClock.now)
         do throws(TrackingError) {
-            let channel = try await SocketConnector.connect(
-                host: self.host, port: self.port, name: self.facts.name, waiter: waiter)
-            defer { channel.close() }
-            try await self.converse(channel, deliver)
+            while true {
+                let channel = try await SocketConnector.connect(
+                    host: self.host, port: self.port, name: self.facts.name, waiter: waiter)
+                defer { channel.close() }
+                if let resolution = self.wanted.current { _ = power.wanted(resolution, now: DeviceClock.now) }
+                try await self.converse(channel, &power, deliver)
+                channel.close()
+                try await self.sleep(&power, waiter)
+            }
         } catch {
             if error.code != .stopped { throw error }
         }
     }
 
+    /// Waits without a connection until the receivers are needed again.
+    private func sleep(_ power: inout ReceiverPower, _ waiter: Waiter) async throws(TrackingError) {
+        while power.isAsleep {
+            let wake = await waiter.next(until: power.deadline)
+            if wake.contains(.cancelled) || Task.isCancelled { throw SystemError.cancelled }
+            if let resolution = self.wanted.current { _ = power.wanted(resolution, now: DeviceClock.now) }
+            _ = power.timerFired(now: DeviceClock.now)
+        }
+    }
+
+    /// Reads the reports of gpsd until the receivers may sleep.
     private func converse(
-        _ channel: ByteChannel, _ deliver: @escaping @Sendable (SourceEvent) async -> Void
+        _ channel: ByteChannel, _ power: inout ReceiverPower,
+        _ deliver: @escaping @Sendable (SourceEvent) async -> Void
     ) async throws(TrackingError) {
         var splitter = LineSplitter()
         var machine = GPSDSessionStateMachine(
-            name: self.facts.name, asksForCycle: self.asksForCycle, resolution: self.wanted.current)
+            name: self.facts.name, asksForCycle: self.asksForCycle, resolution: power.awakeResolution)
         // The error of the last write. Lines that gpsd sent before it closed the connection are read nevertheless.
         var refusal: TrackingError?
-        func perform(_ actions: [GPSDSessionStateMachine.Action]) async throws(TrackingError) {
+        func perform(
+            _ actions: [GPSDSessionStateMachine.Action], _ power: inout ReceiverPower
+        ) async throws(TrackingError) {
             for action in actions {
                 switch action {
                 case .send(let line):
                     if refusal == nil { refusal = try await self.refusal(of: line, channel) }
-                case .deliver(let event): await deliver(event)
+                case .deliver(let event):
+                    await deliver(event)
+                    if self.asksForCycle, case .fix(let fix) = event {
+                        _ = power.received(fix, now: DeviceClock.now)
+                    }
                 case .fail(let error): throw error
                 }
             }
         }
-        try await perform(machine.connected(now: DeviceClock.now))
-        while true {
-            switch try await channel.read(until: refusal == nil ? machine.deadline : DeviceClock.now) {
+        try await perform(machine.connected(now: DeviceClock.now), &power)
+        while !power.isAsleep {
+            let deadline = MonotonicTime.earlier(machine.deadline, self.asksForCycle ? power.deadline : nil)
+            switch try await channel.read(until: refusal == nil ? deadline : DeviceClock.now) {
             case .bytes(let bytes):
-                for line in splitter.append(bytes) { try await perform(machine.received(line, now: DeviceClock.now)) }
+                for line in splitter.append(bytes) {
+                    try await perform(machine.received(line, now: DeviceClock.now), &power)
+                }
             case .end:
                 throw refusal
                     ?? TrackingError(
@@ -89,10 +119,12 @@ public struct GPSDSource: LocationSource {
                         "no fixes from \(self.facts.name): gpsd closed the connection. Check that gpsd runs")
             case .news:
                 guard let resolution = self.wanted.current else { continue }
-                try await perform(machine.resolutionChanged(to: resolution))
+                _ = power.wanted(resolution, now: DeviceClock.now)
+                try await perform(machine.resolutionChanged(to: power.awakeResolution ?? resolution), &power)
             case .quiet: if let refusal { throw refusal }
             }
-            try await perform(machine.timerFired(now: DeviceClock.now))
+            try await perform(machine.timerFired(now: DeviceClock.now), &power)
+            if self.asksForCycle { _ = power.timerFired(now: DeviceClock.now) }
         }
     }
 

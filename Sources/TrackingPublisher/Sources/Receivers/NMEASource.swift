@@ -5,7 +5,8 @@ import TrackingRuntime
 /// An NMEA 0183 receiver on a serial line, over TCP or behind a pipe.
 ///
 /// The source asks a serial receiver for the cycle that matches the desired interval, if the receiver supports that
-/// (see `docs/reference/sources.md`). It never writes to a TCP server. ``RecordingSource`` replays recorded NMEA.
+/// (see `docs/reference/sources.md`). Between two fixes of an interval above 60 s, and while the source does not run, a
+/// u-blox or MediaTek receiver sleeps. The source never writes to a TCP server. ``RecordingSource`` replays recorded NMEA.
 public struct NMEASource: LocationSource {
     /// The way by which the NMEA receiver is connected: a serial device, a TCP server or standard input.
     public enum Line: Hashable, Sendable {
@@ -33,7 +34,7 @@ public struct NMEASource: LocationSource {
     /// - Parameters:
     ///   - line: The connection to the receiver: a serial device, a TCP server or standard input.
     ///   - asksForCycle: `true` when the source may ask a serial receiver to change its cycle, the time between two
-    ///     fixes. With `false` it never writes to the receiver.
+    ///     fixes, and to sleep. With `false` it never writes to the receiver.
     ///   - accuracy: The class of accuracy that the receiver reaches.
     public init(_ line: Line, asksForCycle: Bool = true, accuracy: Resolution.Accuracy = .high) {
         self.line = line
@@ -91,37 +92,50 @@ public struct NMEASource: LocationSource {
         var splitter = LineSplitter()
         var decoder = NMEADecoder(isLive: true)
         var receiver = self.receiver
-        try await self.send(receiver?.opened(), channel)
-        while true {
-            let deadline = decoder.isWaiting ? DeviceClock.now.advanced(by: Self.pause) : nil
-            switch try await channel.read(until: deadline) {
-            case .bytes(let bytes):
-                for line in splitter.append(bytes).map({ NMEALine($0) }) {
-                    await self.deliver(decoder.receive(line, clock: DeviceClock.wall), deliver)
-                    if case .sentence(let sentence) = line {
-                        try await self.send(receiver?.received(sentence), channel)
+        do throws(TrackingError) {
+            try await self.send(receiver?.opened(), channel)
+            while true {
+                let quiet = decoder.isWaiting ? DeviceClock.now.advanced(by: Self.pause) : nil
+                var events: [SourceEvent] = []
+                switch try await channel.read(until: .earlier(quiet, receiver?.deadline)) {
+                case .bytes(let bytes):
+                    for line in splitter.append(bytes).map({ NMEALine($0) }) {
+                        events += decoder.receive(line, clock: DeviceClock.wall)
+                        if case .sentence(let sentence) = line {
+                            try await self.send(receiver?.received(sentence), channel)
+                        }
                     }
+                case .quiet:
+                    if let quiet, DeviceClock.now >= quiet { events = decoder.fellQuiet(clock: DeviceClock.wall) }
+                case .news:
+                    guard let resolution = self.wanted.current else { continue }
+                    try await self.send(receiver?.wanted(resolution, now: DeviceClock.now), channel)
+                case .end:
+                    let last = splitter.finish().map { decoder.receive(NMEALine($0), clock: DeviceClock.wall) } ?? []
+                    await self.deliver(last + decoder.finish(clock: DeviceClock.wall), deliver)
+                    if self.facts.isFinite { return }
+                    throw TrackingError(
+                        .inputUnreadable,
+                        "no fixes from \(self.facts.name): the receiver was disconnected. Check its cable")
                 }
-            case .quiet: await self.deliver(decoder.fellQuiet(clock: DeviceClock.wall), deliver)
-            case .news:
-                guard let resolution = self.wanted.current else { continue }
-                try await self.send(receiver?.resolutionChanged(to: resolution), channel)
-            case .end:
-                let last = splitter.finish().map { decoder.receive(NMEALine($0), clock: DeviceClock.wall) } ?? []
-                await self.deliver(last + decoder.finish(clock: DeviceClock.wall), deliver)
-                if self.facts.isFinite { return }
-                throw TrackingError(
-                    .inputUnreadable,
-                    "no fixes from \(self.facts.name): the receiver was disconnected. Check its cable")
+                await self.deliver(events, deliver)
+                for case .fix(let fix) in events {
+                    try await self.send(receiver?.received(fix, now: DeviceClock.now), channel)
+                }
+                try await self.send(receiver?.timerFired(now: DeviceClock.now), channel)
             }
+        } catch {
+            // The task is cancelled, so the command is only sent if the line accepts it at once.
+            if error.code == .stopped { try? await self.send(receiver?.stopped(), channel) }
+            throw error
         }
     }
 
-    /// A new state machine that decides which commands to send to the receiver; `nil` when the source never writes to
-    /// the receiver.
-    private var receiver: SerialReceiverStateMachine? {
+    /// A new value that decides which commands to send to the receiver; `nil` when the source never writes to the
+    /// receiver.
+    private var receiver: SerialReceiver? {
         guard self.asksForCycle, case .serial(_, let speed) = self.line else { return nil }
-        return SerialReceiverStateMachine(speed: speed, resolution: self.wanted.current)
+        return SerialReceiver(speed: speed, resolution: self.wanted.current, now: DeviceClock.now)
     }
 
     private func send(_ bytes: [UInt8]?, _ channel: ByteChannel) async throws(TrackingError) {

@@ -1,6 +1,6 @@
 import TrackingCore
 
-/// Decides which commands to send to a serial receiver so that its cycle matches the resolution.
+/// Decides which commands to send to a serial receiver so that its cycle and its power match the resolution.
 ///
 /// The machine first asks the receiver for its identity in both command languages; other receivers ignore the query.
 /// It requests a cycle only of a receiver that answered, or that named itself when it started. The receiver does not
@@ -20,6 +20,28 @@ struct SerialReceiverStateMachine: Sendable {
     private var hasQueried = false
     private var resolution: Resolution?
     private var asked: Duration?
+    /// `true` while the receiver is asked to save energy at the cost of accuracy; `nil` if the receiver may have another
+    /// setting.
+    private var isSaving: Bool? = false
+    private var rest = Rest.awake
+    /// The number of sentences received from a receiver whose command language is not known.
+    private var sentences = 0
+
+    private enum Rest: Sendable {
+        /// The receiver measures. Next state: `asleep`.
+        case awake
+        /// The receiver sleeps, and a command would wake it. Next state: `waking`.
+        case asleep
+        /// The receiver was woken. It accepts commands from its first sentence on. Next states: `awake`, `asleep`.
+        case waking
+    }
+
+    /// The number of sentences after which the receiver is asked for its identity a second time. It may have been asleep
+    /// when it was asked first.
+    private static let patience = 10
+
+    /// `true` if the receiver's command language is known, and so the command with which it sleeps.
+    var canSleep: Bool { self.family != nil }
 
     /// Creates the state machine for a receiver on a serial line of `speed` bits a second. At 9,600 a burst of
     /// sentences takes half a second, so cycles of less than a second are requested only from 38,400 on.
@@ -43,12 +65,24 @@ struct SerialReceiverStateMachine: Sendable {
     /// has restarted, returns the bytes that ask it for the wanted cycle, the time between two fixes. Otherwise returns
     /// no bytes.
     mutating func received(_ sentence: NMEASentence) -> [UInt8] {
+        if self.rest == .waking {
+            self.rest = .awake
+            self.forgetSettings()
+            return self.ask()
+        }
+        if self.family == nil {
+            self.sentences += 1
+            if self.sentences == Self.patience, self.hasQueried {
+                self.hasQueried = false
+                return self.ask()
+            }
+        }
         guard case .other(let address, let fields) = sentence else { return [] }
         let isUblox = address.hasSuffix("TXT") && fields.contains { $0.contains("u-blox") }
         if self.family != nil {
             // The receiver has started again, with its own cycle.
             guard isUblox || Self.isStart(address, fields) else { return [] }
-            self.asked = nil
+            self.forgetSettings()
         } else if address.hasPrefix("PMTK") {
             self.family = .mediaTek
         } else if address == "PUBX" || isUblox {
@@ -57,6 +91,31 @@ struct SerialReceiverStateMachine: Sendable {
             return []
         }
         return self.ask()
+    }
+
+    /// Returns the command with which the receiver sleeps; no bytes if its command language is not known.
+    ///
+    /// - Parameter duration: The time after which a u-blox receiver wakes by itself; `nil` until it is woken.
+    mutating func sleep(for duration: Duration?) -> [UInt8] {
+        guard let family = self.family else { return [] }
+        self.rest = .asleep
+        switch family {
+        case .mediaTek: return Self.sentence("PMTK161,0")
+        case .ublox: return Self.backup(for: duration)
+        }
+    }
+
+    /// Returns the bytes that wake the receiver. The settings follow with its first sentence, because it discards bytes
+    /// that arrive while it starts.
+    mutating func wake() -> [UInt8] {
+        self.rest = .waking
+        // Any text wakes a MediaTek receiver. This one also ends a periodic mode that another program has set.
+        return self.family == .mediaTek ? Self.sentence("PMTK225,0") : Self.wakeUp
+    }
+
+    private mutating func forgetSettings() {
+        self.asked = nil
+        if self.isSaving == true { self.isSaving = nil }
     }
 
     /// Returns `true` for the message that a MediaTek receiver sends when it starts.
@@ -70,7 +129,12 @@ struct SerialReceiverStateMachine: Sendable {
             defer { self.hasQueried = true }
             return self.hasQueried ? [] : Self.sentence("PMTK605") + Self.sentence("PUBX,00")
         }
+        guard self.rest == .awake else { return [] }
         let cycle = ReceiverCycle.matching(resolution, shortest: self.shortest)
+        return self.ask(for: cycle, of: family) + self.askToSave(resolution.accuracy <= .low, at: cycle, of: family)
+    }
+
+    private mutating func ask(for cycle: Duration, of family: Family) -> [UInt8] {
         guard cycle != self.asked else { return [] }
         self.asked = cycle
         switch family {
@@ -79,25 +143,17 @@ struct SerialReceiverStateMachine: Sendable {
         }
     }
 
-    /// Returns an NMEA sentence with the given body, its checksum and a line end, as bytes to send to the receiver.
-    static func sentence(_ body: String) -> [UInt8] {
-        let checksum = NMEASentence.checksum(body.utf8)
-        let digits = String(checksum, radix: 16, uppercase: true)
-        return Array("$\(body)*\(digits.utf8.count == 1 ? "0" : "")\(digits)\r\n".utf8)
-    }
-
-    /// Returns the u-blox message UBX-CFG-RATE, which sets the time between two measurements. Each measurement gives a
-    /// fix, and the measurements are aligned to GPS time.
-    static func rate(milliseconds: UInt16) -> [UInt8] {
-        let message: [UInt8] = [
-            0x06, 0x08, 6, 0, UInt8(truncatingIfNeeded: milliseconds), UInt8(milliseconds >> 8), 1, 0, 1, 0,
-        ]
-        var first: UInt8 = 0
-        var second: UInt8 = 0
-        for byte in message {
-            first &+= byte
-            second &+= first
+    /// Returns the command with which the receiver saves energy at the cost of accuracy, or stops saving.
+    ///
+    /// A MediaTek receiver does not search for the satellites that send corrections (SBAS). A u-blox receiver tracks
+    /// only part of the time. It then has a cycle of one second, and so saves only if this cycle is wanted.
+    private mutating func askToSave(_ isCoarse: Bool, at cycle: Duration, of family: Family) -> [UInt8] {
+        let saves = isCoarse && (family == .mediaTek || cycle == .seconds(1))
+        guard saves != self.isSaving else { return [] }
+        self.isSaving = saves
+        switch family {
+        case .mediaTek: return Self.sentence("PMTK313,\(saves ? 0 : 1)")
+        case .ublox: return Self.powerSave(saves)
         }
-        return [0xB5, 0x62] + message + [first, second]
     }
 }
