@@ -27,9 +27,10 @@ import TrackingCore
             let routes = (described?["paths"]?.object ?? [:]).filter { $0.key.hasPrefix("/api/v1") }
             #expect(routes.count > 8)
             // The live stream has no end, the quarantine requires an intake, and this gateway has no fence, rule, label
-            // or journey.
+            // or journey, and issues no credentials.
             let others = [
-                "/api/v1/live", "/api/v1/quarantine", "/api/v1/fences/{name}", "/api/v1/rules/{name}",
+                "/api/v1/credentials", "/api/v1/live", "/api/v1/quarantine", "/api/v1/fences/{name}",
+                "/api/v1/rules/{name}",
                 "/api/v1/trackables/{id}/label", "/api/v1/trackables/{id}/journey", "/api/v1/trackables/{id}/estimate",
             ]
             for (path, operations) in routes where operations["get"] != nil && !others.contains(path) {

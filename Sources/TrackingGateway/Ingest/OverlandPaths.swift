@@ -12,7 +12,8 @@ package struct OverlandPaths: Hashable, Sendable {
     /// The path parts that follow `/api/v1` in the gateway's own HTTP paths, such as `live`. An operator cannot add a
     /// path for Overland that begins with `/api/v1` and one of these parts.
     private static let takenOfAPI: Set<Substring> = [
-        "fences", "journeys", "live", "openapi.json", "positions", "quarantine", "rules", "shares", "trackables",
+        "credentials", "fences", "journeys", "live", "openapi.json", "positions", "quarantine", "rules", "shares",
+        "trackables",
     ]
 
     /// Creates the list of the paths for Overland. It contains only `/overland` at first.
