@@ -53,7 +53,7 @@ extension Resolution {
     var withoutSleep: Resolution { self.with(interval: min(self.desiredInterval, ReceiverPower.leastLimit)) }
 
     private func with(interval: Duration) -> Resolution {
-        // Both intervals are in range.
+        // Cannot fail: the caller takes the interval from a resolution or from a constant within the range of intervals.
         try! Resolution(
             accuracy: self.accuracy, desiredInterval: interval, minimumDisplacement: self.minimumDisplacement)
     }

@@ -68,7 +68,7 @@ import TrackingCore
         #expect(self.predictions(talk.wait(.seconds(2.9))) == 0)
     }
 
-    @Test func nothingIsPredictedByDefaultOrForATrackableThatStands() throws {
+    @Test func nothingIsPredictedByDefaultOrForAStationaryTrackable() throws {
         var talk = try self.talk { $0.predictsFor = nil }
         _ = try self.drive(&talk, at: 5, metres: 50)
         #expect(self.predictions(talk.wait(.seconds(30))) == 0)
