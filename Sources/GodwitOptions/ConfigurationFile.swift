@@ -84,7 +84,8 @@ public struct ConfigurationFile: Sendable {
         case .tooLarge(let line):
             return
                 ", line \(line): more than \(YAMLReader.maximumValues) values, or more than \(YAMLReader.maximumDepth) lists and mappings inside each other. Write fewer values"
-        case .memory, nil: return ": not valid YAML"
+        case .memory: return ": the memory does not suffice to read it"
+        case nil: return ": not valid YAML"
         }
     }
 

@@ -105,7 +105,9 @@ package final class SQLiteConnection {
             return value
         } catch {
             // SQLite rolls some failed transactions back itself.
-            if sqlite3_get_autocommit(self.connection) == 0 { try? DirectStatement("ROLLBACK", in: self).run() }
+            if let connection = self.connection, sqlite3_get_autocommit(connection) == 0 {
+                try? DirectStatement("ROLLBACK", in: self).run()
+            }
             throw error
         }
     }

@@ -60,7 +60,7 @@ extension EnhancerStateMachine {
                 self.refusals.answered(filter, refusal)
             }
             self.refusals.scheduleRetry(now: moment.now)
-            return actions
+            return actions + (filters.contains(.everyLiveness) ? self.takeOver() : [])
         case .update, .estimate, .ignored, nil: return []
         }
     }

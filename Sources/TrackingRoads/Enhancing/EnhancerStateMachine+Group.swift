@@ -72,10 +72,11 @@ extension EnhancerStateMachine {
 
     /// Begins the takeover of trackables if it is due. Subscribes again to the topics of which the broker retains the
     /// work of the previous enhancer: positions on the road, journeys and estimates.
-    private mutating func takeOver() -> [Action] {
-        guard self.member.session.isAnnounced, !self.isStopping, let number = self.membership?.startTakeOver() else {
-            return []
-        }
+    mutating func takeOver() -> [Action] {
+        // Without the liveness of the other members, this enhancer would serve their trackables too.
+        guard self.member.session.isAnnounced, !self.isStopping, self.refusals[.everyLiveness] == nil,
+            let number = self.membership?.startTakeOver()
+        else { return [] }
         self.journeys.disconnected()
         return self.subscribe(self.configuration.enhancedFilters + self.configuration.journeyFilters)
             + [.send([self.member.subscribe([self.member.ownLiveness], .takeOver(number))])]
@@ -98,6 +99,8 @@ extension EnhancerStateMachine {
     /// broker sends the newest one of each taken-over trackable.
     mutating func tookOver(_ number: Int, at moment: Moment) -> [Action] {
         guard self.membership?.completeTakeOver(number) == true else { return [] }
+        // A refused filter would be tried again, although it is needed only during a takeover.
+        for filter in self.configuration.enhancedFilters { self.refusals.remove(filter) }
         let fleet = self.fleet
         let estimates = self.journeys.settled(at: moment) { fleet[$0]?.lastPublished?.location }
         return [.send([self.member.unsubscribe(self.configuration.enhancedFilters)])]

@@ -196,9 +196,15 @@ struct GroupMembership: Sendable {
 
     /// Completes the takeover with this number: this enhancer serves all trackables that it owns.
     ///
-    /// - Returns: `false` for a takeover that a later one replaced.
+    /// - Returns: `false` for a takeover that a later one replaced, or if a member does not know this enhancer. Another
+    ///   takeover then follows.
     mutating func completeTakeOver(_ number: Int) -> Bool {
         guard number == self.takeOvers, self.takingOver != nil else { return false }
+        // A member that appeared meanwhile may still serve its trackables.
+        guard self.others.values.allSatisfy(\.knowsThis) else {
+            self.takingOver = nil
+            return false
+        }
         self.serving = self.present
         self.takingOver = nil
         return true
