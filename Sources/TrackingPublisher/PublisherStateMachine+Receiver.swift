@@ -27,12 +27,22 @@ extension PublisherStateMachine {
     }
 
     /// Returns `true` if fixes at the finest interval are enough for all trackables. A trackable with another interval
-    /// needs fixes at other times, and a trackable with the filter `either` needs them for the distance.
+    /// needs fixes at other times, one with the filter `either` needs them for the distance, and an automatic trip ends
+    /// by silence.
     private static func maySleep(_ trackables: some Sequence<TrackableStateMachine>) -> Bool {
         let first = trackables.first { _ in true }?.resolution.sensor.desiredInterval
         return trackables.allSatisfy {
             $0.trackable.filter == .both && $0.resolution.sensor.desiredInterval == first
+                && ($0.trips.machine.automatic == nil || $0.trips.machine.current == nil)
         }
+    }
+
+    /// The time at which a pause begins if no fix arrives until then; `nil` for none. A receiver that sleeps is silent
+    /// although the trackable may move, so its next fix must be overdue too.
+    var pauseDeadline: MonotonicTime? {
+        let interval = self.device.sensor?.desiredInterval ?? .zero
+        let sleep = interval > ReceiverPower.leastLimit ? interval + ReceiverPower.search : .zero
+        return self.capture?.nextDeadline?.advanced(by: sleep)
     }
 
     /// The resolution by which the capture drops surplus fixes of a source that cannot be slowed down; `nil` uses every
@@ -48,8 +58,8 @@ extension Resolution {
     /// minutes, to see if the trackable has left.
     var resting: Resolution { self.with(interval: max(self.desiredInterval, .seconds(300))) }
 
-    /// The resolution for a receiver that must not sleep between fixes: an interval of at most ``ReceiverPower``'s least
-    /// limit.
+    /// The resolution for a receiver that must not sleep between fixes: an
+    /// interval of at most ``ReceiverPower/leastLimit``.
     var withoutSleep: Resolution { self.with(interval: min(self.desiredInterval, ReceiverPower.leastLimit)) }
 
     private func with(interval: Duration) -> Resolution {

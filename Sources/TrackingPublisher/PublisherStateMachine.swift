@@ -65,7 +65,7 @@ package struct PublisherStateMachine: Sendable {
     package var nextDeadline: MonotonicTime? {
         guard self.stop != .closing else { return nil }
         var next = MonotonicTime.earlier(self.member.nextDeadline, self.timers.next)
-        next = .earlier(next, self.capture?.nextDeadline)
+        next = .earlier(next, self.pauseDeadline)
         next = .earlier(next, self.hold.nextDeadline)
         next = .earlier(next, self.requestLimits.nextDeadline)
         return .earlier(next, self.sending.nextDeadline)
@@ -280,8 +280,10 @@ package struct PublisherStateMachine: Sendable {
         let visible = self.capture?.isPaused == true ? nil : raw.flatMap { self.capture?.zones.hidden($0) }
         // A fix that a caller waits for is recorded whatever the filter decides.
         let point = outcome.point ?? (self.fixRequests.isEmpty ? nil : shown)
-        return actions + self.withAll(at: trusted) { $0.captured(point, shown: shown, raw: visible, $1) }
-            + self.endReports()
+        let captured = self.withAll(at: trusted) { $0.captured(point, shown: shown, raw: visible, $1) }
+        // A trackable that stays at a place is not predicted elsewhere.
+        if self.capture?.isPaused == true { self.changeAll { $0.prediction.stop() } }
+        return actions + captured + self.endReports()
     }
 
     /// Records, for every tracked trackable, each event that the capture found, such as the begin of a pause. A pause
@@ -303,7 +305,7 @@ package struct PublisherStateMachine: Sendable {
 
     private mutating func timersFired(at moment: Moment) -> [Action] {
         var actions = self.handle(self.member.timerFired(now: moment.now), at: moment)
-        if let deadline = self.capture?.nextDeadline, deadline <= moment.now {
+        if let deadline = self.pauseDeadline, deadline <= moment.now {
             actions += self.recordEvents(self.capture?.timerFired(now: moment.now) ?? [], at: moment)
         }
         actions += self.waitingRequestsDue(at: moment)

@@ -284,7 +284,8 @@ private struct PositionLane: Sendable {
         let skipped = self.order.newSkipped(update)
         let wasMissing = self.isMissing
         self.isMissing = false
-        if verdict != .late { self.newest = (update.location.stream, update.location.time) }
+        // A prediction has no stream, and is no sign of the source.
+        if verdict != .late, update.kind == .actual { self.newest = (update.location.stream, update.location.time) }
         guard verdict != .duplicate || wasMissing else { return nil }
         self.isDelivered = true
         return ReceivedUpdate(update: update, skipped: skipped, isLate: verdict == .late, isRetained: isRetained)

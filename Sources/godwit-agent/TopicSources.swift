@@ -44,9 +44,18 @@ extension Run {
     func checkSources(of trackables: [Trackable]) throws {
         let root = try TopicRoot(self.broker.topicRoot)
         let brokers = try self.broker.addresses
+        let client = try self.broker.identity().client.rawValue
+        var clients = Set(brokers.map { "\($0.place) \(client)" })
         for specification in try self.input.specifications() {
             guard case .topic(let broker, let topic) = specification.input else { continue }
-            let endpoint = try MQTTEndpoint.parse(broker).endpoint
+            let (endpoint, credentials) = try MQTTEndpoint.parse(broker)
+            if let user = credentials?.user, (try? ClientID(user)) != nil,
+                !clients.insert("\(endpoint.place) \(user)").inserted
+            {
+                throw ValidationError(
+                    "the source \(endpoint)/\(topic) signs in with a client id that another connection of this agent uses. Give the source a user of its own"
+                )
+            }
             let isSame = brokers.contains { $0.place == endpoint.place }
             let own = trackables.first { trackable in
                 let topics: [Topic] = [.location(trackable.id), .raw(trackable.id), .enhanced(trackable.id)]

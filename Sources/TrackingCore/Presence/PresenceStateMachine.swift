@@ -73,6 +73,9 @@ package struct PresenceStateMachine: Sendable {
         /// The time at which the client last published a presence or a heartbeat that was not the broker's retained
         /// copy; `nil` before the first one.
         var lastSign: MonotonicTime?
+        /// The time until which the client still counts as online after its will arrived, with the will's session and
+        /// connection; `nil` for no such time.
+        var remains: (run: Run, until: MonotonicTime)?
         var presences: Set<Key> = []
     }
 
@@ -166,7 +169,9 @@ package struct PresenceStateMachine: Sendable {
         self.isConnected = true
         for (id, client) in self.clients {
             guard let online = client.online else { continue }
-            self.timers.set(.lease(id), deadline: now.advanced(by: online.lease))
+            let end = client.remains.flatMap { $0.run == online.run ? $0.until : nil }
+            let lease = now.advanced(by: online.lease)
+            self.timers.set(.lease(id), deadline: MonotonicTime.earlier(lease, end) ?? lease)
         }
         for (key, presence) in self.presences {
             self.timers.set(.confirmation(key), deadline: now.advanced(by: presence.lease))
@@ -241,8 +246,11 @@ package struct PresenceStateMachine: Sendable {
                 run.connection >= online.run.connection
             else { return [] }
             if let time = liveness.remainsPresentFor, self.isConnected {
+                // The broker's copy of the same will, after a reconnection, does not start the time again.
+                let known = known.remains.flatMap { $0.run == run ? $0.until : nil }
+                let end = known ?? now.advanced(by: time)
+                self.clients[client]?.remains = (run, end)
                 let leaseEnd = self.timers.deadline(of: .lease(client))
-                let end = now.advanced(by: time)
                 self.timers.set(.lease(client), deadline: MonotonicTime.earlier(leaseEnd, end) ?? end)
                 return []
             }
@@ -302,6 +310,7 @@ package struct PresenceStateMachine: Sendable {
         if !isRetained {
             self.clients[id]?.usedUp = nil
             self.clients[id]?.lastSign = now
+            self.clients[id]?.remains = nil
         }
         if self.isConnected { self.timers.set(.lease(id), deadline: now.advanced(by: lease)) }
     }

@@ -131,6 +131,14 @@ public struct SourceSpecification: Hashable, Sendable {
         let slash = address[start...].firstIndex(of: "/")
         let topic = slash.map { address[address.index(after: $0)...] } ?? ""
         let isTopic = (1...Self.maximumTopicBytes).contains(topic.utf8.count) && String(topic).isPlainText
+        // The rest of a password with a slash that is not encoded would count as the topic, and be logged.
+        let hasLogin = slash.map { address[start..<$0].contains("@") } ?? false
+        guard hasLogin || !topic.contains("@") else {
+            throw TrackingError(
+                .invalidConfiguration,
+                "source '\(Self.withoutLogin(address))' has a / before the @. In a user or a password, write / as %2F and # as %23"
+            )
+        }
         // A text that ends with # has no options, so that the topic of a wildcard such as tracking/# would end with /.
         let isSingle = !topic.contains { "+#".contains($0) } && !topic.hasSuffix("/")
         guard isTopic, isSingle, let slash, slash > start else {
@@ -142,11 +150,12 @@ public struct SourceSpecification: Hashable, Sendable {
         return .topic(broker: String(address[..<slash]), topic: String(topic))
     }
 
-    /// Returns the text of a source without the user and the password in the URL of a broker.
+    /// Returns the text of a source without the user and the password in a URL. Everything before the last `@` is left
+    /// out, because a password may contain a `/` that is not encoded.
     private static func withoutLogin(_ text: Substring) -> String {
-        guard text.hasPrefix("mqtt"), let start = text.firstRange(of: "://")?.upperBound else { return String(text) }
-        let authority = text[start...].prefix { $0 != "/" }
-        guard let at = authority.lastIndex(of: "@") else { return String(text) }
+        guard let start = text.firstRange(of: "://")?.upperBound, let at = text[start...].lastIndex(of: "@") else {
+            return String(text)
+        }
         return String(text[..<start] + text[text.index(after: at)...])
     }
 
@@ -174,7 +183,7 @@ public struct SourceSpecification: Hashable, Sendable {
         TrackingError(
             .invalidConfiguration,
             """
-            source '\(address)' is unknown; it must be one of gpsd://host[:port], nmea:FILE, nmea:-, \
+            source '\(Self.withoutLogin(address))' is unknown; it must be one of gpsd://host[:port], nmea:FILE, nmea:-, \
             nmea:tcp://host:port, nmea:/dev/ttyX, gpx:FILE, jsonl:FILE, jsonl:-, mqtt[s]://host[:port]/TOPIC, \
             simulate:
             """)
@@ -208,7 +217,7 @@ public struct SourceSpecification: Hashable, Sendable {
         default:
             throw TrackingError(
                 .invalidConfiguration,
-                "source '\(text)': the option '\(option)' must be accuracy=…, speed=…, cycle=keep or seed=…")
+                "source '\(text)': the option '\(parts[0])' must be accuracy=…, speed=…, cycle=keep or seed=…")
         }
     }
 }

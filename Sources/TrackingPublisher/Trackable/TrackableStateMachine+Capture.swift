@@ -48,8 +48,9 @@ extension TrackableStateMachine {
         guard context.configuration.predictsFor != nil, context.sendsLive, context.sendsByItself, context.isAnnounced,
             context.isOn, self.status.isSending, !self.feed.isRemote
         else { return nil }
+        let asked = context.configuration.sensorResolution ?? self.resolution.sensor
         return self.prediction.deadline(
-            longest: context.configuration.predictsFor, sensorInterval: self.resolution.sensor.desiredInterval)
+            longest: context.configuration.predictsFor, sensorInterval: asked.desiredInterval)
     }
 
     /// Publishes a predicted position, because the source has no fix. The position is not recorded, and later fixes are
@@ -58,7 +59,7 @@ extension TrackableStateMachine {
     /// Predictions end where a privacy zone begins.
     mutating func predict(_ context: TrackableContext) -> [Output] {
         let interval = self.resolution.damper.current.desiredInterval
-        // A measured position that waits is newer, or at least true.
+        // A measured position waits. It goes first.
         guard self.live.lane.isIdle, !context.isHolding else {
             self.prediction.postpone(by: .zero, now: context.now)
             return []
@@ -260,7 +261,7 @@ extension TrackableStateMachine {
         ]
         self.trips.changed(to: trip)
         if let happening = change.happening {
-            outputs.append(.release)
+            outputs += [.release, .updateSensorResolution]
             outputs += self.recordEvent(happening.kind, happening.detail, context)
         }
         return outputs

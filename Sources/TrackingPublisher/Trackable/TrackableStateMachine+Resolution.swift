@@ -38,9 +38,9 @@ extension TrackableStateMachine {
         return self.publishResolution(context)
     }
 
-    /// Publishes the resolution in force, unless the configuration forbids that, if it differs from the one published
-    /// last, and delivers it to the caller if it
-    /// differs from the one delivered last. Also has the resolution for the source computed again.
+    /// Publishes the resolution in force if it differs from the one published last and the configuration allows it.
+    /// Delivers it to the caller if it differs from the one delivered last. Also has the resolution for the source
+    /// computed again.
     mutating func publishResolution(_ context: TrackableContext) -> [Output] {
         guard self.failure == nil else {
             self.resolution.failed()

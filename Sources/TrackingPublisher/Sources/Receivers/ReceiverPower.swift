@@ -50,8 +50,7 @@ struct ReceiverPower: Sendable {
 
     private var state: State
     private var resolution: Resolution?
-    /// The arrival of the last fix that was due. A later fix than this one may not be published before the interval has
-    /// passed.
+    /// The arrival of the last fix that was due. The next fix is due one interval later.
     private var served: MonotonicTime?
     /// The time from which the interval to the next fix counts at the earliest. It is earlier than ``served`` after the
     /// receiver was awake all the time, because any of the fixes of the last interval may have been published.

@@ -7,9 +7,12 @@ import TrackingCore
 struct SerialReceiver: Sendable {
     private var commands: SerialReceiverStateMachine
     private var power: ReceiverPower
+    /// The resolution that the trackables need; `nil` if it is not known yet.
+    private var resolution: Resolution?
 
     /// Makes the decisions for the receiver on a serial line of `speed` bits a second.
     init(speed: Int, resolution: Resolution?, now: MonotonicTime) {
+        self.resolution = resolution
         self.power = ReceiverPower(resolution: resolution, now: now)
         self.commands = SerialReceiverStateMachine(speed: speed, resolution: self.power.awakeResolution)
     }
@@ -23,8 +26,8 @@ struct SerialReceiver: Sendable {
 
     /// Stores the resolution that the trackables need from now on.
     mutating func wanted(_ resolution: Resolution, now: MonotonicTime) -> [UInt8] {
-        let bytes = self.perform(self.power.wanted(resolution, now: now), now: now)
-        return bytes + self.commands.resolutionChanged(to: self.power.awakeResolution ?? resolution)
+        self.resolution = resolution
+        return self.perform(self.power.wanted(resolution, now: now), now: now) + self.updateCycle()
     }
 
     /// Handles a sentence of the receiver.
@@ -33,7 +36,9 @@ struct SerialReceiver: Sendable {
     /// Handles a fix of the receiver.
     mutating func received(_ fix: Location, now: MonotonicTime) -> [UInt8] {
         guard self.commands.canSleep else { return [] }
-        return self.perform(self.power.received(fix, now: now), now: now)
+        let effect = self.power.received(fix, now: now)
+        // A learned or forgotten start may change the cycle while the receiver is awake.
+        return self.updateCycle() + self.perform(effect, now: now)
     }
 
     /// Handles that ``deadline`` has passed.
@@ -45,6 +50,10 @@ struct SerialReceiver: Sendable {
     /// Handles that the source stops reading the receiver, for example because the agent was switched off. Returns the
     /// command with which the receiver sleeps until it is woken.
     mutating func stopped() -> [UInt8] { self.commands.sleep(for: nil) }
+
+    private mutating func updateCycle() -> [UInt8] {
+        (self.power.awakeResolution ?? self.resolution).map { self.commands.resolutionChanged(to: $0) } ?? []
+    }
 
     private mutating func perform(_ effect: ReceiverPower.Effect?, now: MonotonicTime) -> [UInt8] {
         switch effect {

@@ -1,4 +1,5 @@
 import TrackingCore
+import TrackingRuntime
 
 /// Decides which positions of a broker's topic are fixes for the publisher.
 ///
@@ -13,15 +14,20 @@ struct TopicFixes: Sendable {
     /// none of the members by which the other publisher names them: number, stream, trip and mode.
     ///
     /// - Throws: `invalidPayload` or `payloadTooLarge` for a message that is no location update.
-    mutating func received(_ message: IncomingMessage) throws(TrackingError) -> [Location] {
+    mutating func received(
+        _ message: IncomingMessage, clock: UnixTime = DeviceClock.wall
+    ) throws(TrackingError) -> [Location] {
         guard !message.isRetained, !message.payload.isEmpty else { return [] }
         let update = try LocationCodec.decode(message.payload)
         let points = update.skipped + (update.kind == .actual ? [update.location] : [])
-        return points.filter { self.isNew($0) }.map(\.withoutNames)
+        return points.filter { $0.source != .predicted && self.isNew($0, clock) }.map(\.withoutNames)
     }
 
-    private mutating func isNew(_ point: Location) -> Bool {
-        if let last = self.last, point.time <= last { return false }
+    /// Returns `true` if a point is newer than the last one. A last point ahead of the device's clock does not count for
+    /// points that are not ahead of it, because its time is wrong.
+    private mutating func isNew(_ point: Location, _ clock: UnixTime) -> Bool {
+        let latest = clock.advanced(by: LivePosition.maximumAhead)
+        if let last = self.last, point.time <= last, last <= latest || point.time > latest { return false }
         self.last = point.time
         return true
     }
