@@ -72,6 +72,8 @@ package struct ForwardStateMachine: Hashable, Sendable {
     package var first: Action { .read(limit: self.limit) }
     /// The number of failures in a row.
     package var failures: Int { self.backoff.failures }
+    /// `true` while acknowledged points are still to be removed from the queue. They are not sent again.
+    private var isRemoving = false
     /// `true` while the sink rejects a single point because of its content. All later points wait for it.
     package private(set) var isBlocked = false
 
@@ -87,7 +89,10 @@ package struct ForwardStateMachine: Hashable, Sendable {
         case .read(.nothingToSend): return .remove
         case .read(.points): return .send
         case .answered(let answer): return self.answered(answer, at: now)
-        case .removed, .due: return .read(limit: self.limit)
+        case .removed:
+            self.isRemoving = false
+            return .read(limit: self.limit)
+        case .due: return self.isRemoving ? .remove : .read(limit: self.limit)
         case .storeFailed: return .wait(until: now.advanced(by: Self.pollInterval))
         }
     }
@@ -98,6 +103,7 @@ package struct ForwardStateMachine: Hashable, Sendable {
             self.backoff.reset()
             self.isBlocked = false
             self.limit = min(self.batchSize, self.limit * 2)
+            self.isRemoving = true
             return .remove
         case .rejectedContent(let count) where count > 1:
             // A smaller batch finds the points that the sink accepts.

@@ -126,7 +126,10 @@ private struct SinkWork {
 
     private mutating func read(_ limit: Int) async throws(TrackingError) -> ForwardStateMachine.Reading {
         self.page = try await self.store.nextForwarded(to: self.sink.address.name, limit: limit)
-        guard let trackable = self.page.trackable else { return .empty }
+        guard let trackable = self.page.trackable else {
+            self.health.set(self.sink.address, nil)
+            return .empty
+        }
         guard self.isForwarded(trackable), self.page.entries.contains(where: { $0.location != nil }) else {
             self.done = self.page.entries.map(\.number)
             return .nothingToSend
@@ -175,7 +178,7 @@ private struct SinkWork {
         let metadata: Logger.Metadata = [
             "sink": "\(sink)", "reason": "\(answer.reason)", "failures": "\(state.failures)",
         ]
-        if state.isBlocked {
+        if state.isBlocked, answer.verdict != .failed {
             self.logger.error(
                 "Sink rejects a point; the forwarder sends it again, and all later points wait", metadata: metadata)
         } else {

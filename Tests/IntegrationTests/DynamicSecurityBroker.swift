@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import Testing
 import TrackingCore
 import TrackingMQTT
 
@@ -70,4 +71,21 @@ struct PrintedCredential: Decodable {
     var broker: String?
     var expires: Double
     var read: [String]
+}
+
+extension PrintedCredential {
+    /// Checks that `godwit watch` gets the positions of `van` with these rights, and reports no rejection.
+    ///
+    /// - Parameter agent: The options with which the device connects to the broker.
+    func checkWatching(port: Int, agent: [String]) async throws {
+        let device = try Programs.start(
+            "godwit-agent", ["run", "--trackable", "van", "--source", "simulate:", "--battery", "none"] + agent)
+        let watch = try Programs.start(
+            "godwit", ["watch", "van", "--broker", "mqtt://\(self.username)@127.0.0.1:\(port)"],
+            environment: ["GODWIT_PASSWORD": self.password])
+        try await watch.wait(for: " van location 52.6")
+        let result = try await watch.end()
+        #expect(result.code == 0 && !result.errors.contains("rejected"), "\(result.errors)")
+        #expect(try await device.end().code == 0)
+    }
 }

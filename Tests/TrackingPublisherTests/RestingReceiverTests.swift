@@ -35,6 +35,29 @@ import TrackingCore
         #expect(try self.sensor(talk.fix(at: 605, metres: 500)) == ["sensor BALANCED/10000/0"])
     }
 
+    /// A receiver that sleeps for two minutes says nothing, although the van may move on at the next traffic light.
+    @Test func theSilenceOfASleepingReceiverIsNoPause() throws {
+        var capture = CaptureStateMachine.Configuration()
+        capture.pause = try PauseStateMachine(radius: 50, after: .seconds(60))
+        let machine = CaptureStateMachine(
+            filter: try CaptureFilter(), zones: try PrivacyZones([]), configuration: capture)
+        for (interval, isPaused) in [(120, false), (10, true)] {
+            var talk = try PublisherConversation.online {
+                $0.capture = machine
+                $0.sensorResolution = .every(milliseconds: interval * 1000)
+            }
+            talk.now = MonotonicTime(.seconds(5))
+            let coordinate = try #require(Coordinate(latitude: 0.01, longitude: 1))
+            var fix = Location(coordinate: coordinate, time: UnixTime(1005))
+            fix.speed = 0.1
+            _ = talk.happened(.fix(fix, raw: fix))
+            _ = talk.wait(.seconds(119))
+            #expect((talk.machine.capture?.isPaused == true) == isPaused, "\(interval) s")
+            _ = talk.wait(.seconds(200))
+            #expect(talk.machine.capture?.isPaused == true, "\(interval) s")
+        }
+    }
+
     @Test func aRequestATripAndAReportWakeTheReceiver() throws {
         var talk = try self.paused().talk
         _ = talk.request("w1", interval: 500)

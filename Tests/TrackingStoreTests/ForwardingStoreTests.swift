@@ -69,4 +69,30 @@ import TrackingCore
             #expect(try await store.nextForwarded(to: "a", limit: 10) == .empty)
         }
     }
+
+    /// A point without a stream that came with a time in the future, and again when the time had come.
+    @Test(arguments: StoreSubject.allCases) func aPointWhoseClockProvesRightIsSent(subject: StoreSubject) async throws {
+        try await self.run(subject) { store in
+            try await store.beginForwarding(to: ["a"])
+            var early = try point(1, at: now.seconds + 86_400)
+            (early.seq, early.stream) = (nil, nil)
+            _ = try await store.store(batch([early]))
+            try await store.removeForwarded(store.nextForwarded(to: "a", limit: 10).entries.map(\.number))
+            _ = try await store.store(batch([early], at: UnixTime(now.seconds + 86_401)))
+            let page = try await store.nextForwarded(to: "a", limit: 10)
+            #expect(page.entries.map { $0.location?.time } == [early.time])
+        }
+    }
+
+    /// A new partition takes the points of its month over from the partition for other times.
+    @Test func aNewPartitionRemovesNothingFromTheQueues() async throws {
+        try await self.run(.postgres) { store in
+            try await store.beginForwarding(to: ["a"])
+            let later = now.seconds + 400 * 86_400
+            _ = try await store.store(batch([point(2, at: later)]))
+            _ = try await store.store(batch([point(4, at: later + 1)], at: UnixTime(later)))
+            let page = try await store.nextForwarded(to: "a", limit: 10)
+            #expect(page.entries.count == 2 && page.entries.last?.location?.seq == 4)
+        }
+    }
 }

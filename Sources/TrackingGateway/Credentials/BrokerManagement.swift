@@ -54,9 +54,14 @@ package struct BrokerManagement: Sendable {
             )
         }
         guard (200..<300).contains(status) || status == 404 else {
+            guard status == 401 || status == 403 else {
+                throw TrackingError(
+                    .brokerUnreachable,
+                    "the broker's management at \(self.base) answered \(status). Check the broker and its log")
+            }
             throw TrackingError(
                 .notAuthorized,
-                "the broker's management at \(self.base) answered \(status): the user '\(self.user)' must be an administrator of the broker"
+                "the broker's management at \(self.base) answered \(status): the user '\(self.user)' must be an administrator of the broker. Check the password"
             )
         }
     }

@@ -39,8 +39,18 @@ package struct CredentialDesk: Sendable {
                 "cannot issue a credential: \(CredentialStore.maximumValid) credentials are valid. Revoke some, or wait until they expire"
             )
         }
+        let begin = DeviceClock.now
         do throws(TrackingError) {
             let password = try await self.issuer.issue(credential, root: self.root)
+            // A credential that ended meanwhile may have been withdrawn before the broker added it.
+            let end = now.advanced(by: begin.duration(to: DeviceClock.now))
+            guard try await self.store.isValid(credential.id, at: end) else {
+                try await self.issuer.withdraw([credential.id])
+                throw TrackingError(
+                    .brokerUnreachable,
+                    "cannot issue a credential: it ended before the broker had added it. Request a longer lifetime, or check the connection to the broker"
+                )
+            }
             return IssuedCredential(credential: credential, password: password, broker: self.broker)
         } catch {
             _ = try? await self.store.revoke(name, now: now, by: actor)

@@ -100,6 +100,17 @@ package struct CredentialStore: Sendable {
         }
     }
 
+    /// Returns `true` if a credential is valid at a moment: it is stored, was not revoked, and has not expired.
+    ///
+    /// - Throws: `storeFailed` or, for a damaged database, `storeUnusable`.
+    func isValid(_ id: ClientID, at now: UnixTime) async throws(TrackingError) -> Bool {
+        try await self.database.read { db in
+            try Int.fetchOne(
+                db, sql: "SELECT 1 FROM credential WHERE id = ? AND revoked IS NULL AND ends > ?",
+                arguments: [id.description, now.seconds]) != nil
+        }
+    }
+
     /// Records that credentials were withdrawn from the broker.
     ///
     /// - Throws: `storeFailed` or, for a damaged database, `storeUnusable`.

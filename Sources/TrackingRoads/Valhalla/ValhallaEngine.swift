@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
 public import TrackingCore
+import TrackingRuntime
 
 /// The routing engine Valhalla, used over HTTP.
 ///
@@ -103,20 +104,13 @@ public final class ValhallaEngine: RoadEngine {
         request.body = .bytes(ByteBuffer(bytes: body))
         let (client, timeout, prepared) = (self.client, self.timeout, request)
         do {
-            return try await withThrowingTaskGroup(of: (UInt, [UInt8])?.self) { group in
-                group.addTask {
-                    let response = try await client.execute(prepared, timeout: TimeAmount(timeout))
-                    let bytes = try await response.body.collect(upTo: Self.maximumAnswerBytes)
-                    return (response.status.code, Array(bytes.readableBytesView))
-                }
-                group.addTask {
-                    try await Task.sleep(for: timeout)
-                    return nil
-                }
-                defer { group.cancelAll() }
-                guard let answer = try await group.next() ?? nil else { throw HTTPClientError.deadlineExceeded }
-                return answer
+            let answer = try await withTimeLimit(timeout) {
+                let response = try await client.execute(prepared, timeout: TimeAmount(timeout))
+                let bytes = try await response.body.collect(upTo: Self.maximumAnswerBytes)
+                return (response.status.code, Array(bytes.readableBytesView))
             }
+            guard let answer else { throw HTTPClientError.deadlineExceeded }
+            return answer
         } catch {
             throw TrackingError(
                 .engineUnavailable,

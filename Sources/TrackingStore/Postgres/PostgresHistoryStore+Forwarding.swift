@@ -84,11 +84,21 @@ extension PostgresHistoryStore: ForwardingStore {
             SELECT number, NEW.trackable, NEW.time, NEW.stream, NEW.seq FROM \(PostgresHistorySchema.name).forward_sink;
             RETURN NULL; END $$;
         CREATE OR REPLACE FUNCTION forward_removed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            IF current_setting('godwit.is_moving', true) = 'on' THEN RETURN NULL; END IF;
             DELETE FROM \(PostgresHistorySchema.name).forward_queue WHERE trackable = OLD.trackable AND time = OLD.time
             AND stream = OLD.stream AND seq = OLD.seq; RETURN NULL; END $$;
+        CREATE OR REPLACE FUNCTION forward_corrected() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            DELETE FROM \(PostgresHistorySchema.name).forward_queue WHERE trackable = NEW.trackable AND time = NEW.time
+            AND stream = NEW.stream AND seq = NEW.seq;
+            INSERT INTO \(PostgresHistorySchema.name).forward_queue (sink, trackable, time, stream, seq)
+            SELECT number, NEW.trackable, NEW.time, NEW.stream, NEW.seq FROM \(PostgresHistorySchema.name).forward_sink;
+            RETURN NULL; END $$;
         DROP TRIGGER IF EXISTS forward_stored ON point;
         DROP TRIGGER IF EXISTS forward_removed ON point;
+        DROP TRIGGER IF EXISTS forward_corrected ON point;
         CREATE TRIGGER forward_stored AFTER INSERT ON point FOR EACH ROW EXECUTE FUNCTION forward_stored();
-        CREATE TRIGGER forward_removed AFTER DELETE ON point FOR EACH ROW EXECUTE FUNCTION forward_removed()
+        CREATE TRIGGER forward_removed AFTER DELETE ON point FOR EACH ROW EXECUTE FUNCTION forward_removed();
+        CREATE TRIGGER forward_corrected AFTER UPDATE OF clock_fault ON point FOR EACH ROW
+            WHEN (OLD.clock_fault <> 0 AND NEW.clock_fault = 0) EXECUTE FUNCTION forward_corrected()
         """
 }

@@ -92,7 +92,10 @@ struct PostgresLedger {
     /// `point_other`.
     private static func make(_ month: PointPartitions.Month, _ connection: PostgresConnection) throws(TrackingError) {
         let (table, from, to) = (month.table, month.start.seconds, month.next.start.seconds)
-        try connection.runAll("BEGIN; SET LOCAL lock_timeout = '1s'; LOCK TABLE schema_version IN EXCLUSIVE MODE")
+        // The triggers of the queues for forwarding ignore the points that only move to another partition.
+        try connection.runAll(
+            "BEGIN; SET LOCAL lock_timeout = '1s'; SET LOCAL godwit.is_moving = 'on'; LOCK TABLE schema_version IN EXCLUSIVE MODE"
+        )
         if try connection.run("SELECT 1::bigint WHERE to_regclass('\(table)') IS NULL").count > 0 {
             try connection.runAll(
                 """

@@ -93,5 +93,13 @@ extension SQLiteHistoryStore: ForwardingStore {
         DELETE FROM forward_queue WHERE trackable = OLD.trackable AND time = OLD.time AND stream = OLD.stream \
         AND seq = OLD.seq; END
         """,
+        """
+        CREATE TRIGGER IF NOT EXISTS forward_corrected AFTER UPDATE OF clock_fault ON point \
+        WHEN OLD.clock_fault <> 0 AND NEW.clock_fault = 0 BEGIN \
+        DELETE FROM forward_queue WHERE trackable = NEW.trackable AND time = NEW.time AND stream = NEW.stream \
+        AND seq = NEW.seq; \
+        INSERT INTO forward_queue (sink, trackable, time, stream, seq) \
+        SELECT number, NEW.trackable, NEW.time, NEW.stream, NEW.seq FROM forward_sink; END
+        """,
     ]
 }

@@ -26,8 +26,9 @@ extension Credentials {
         static let configuration = CommandConfiguration(
             abstract: "Issue a credential and print it once, as JSON.",
             discussion: """
-                The app signs in to the broker with the printed user name, password and client id. It may watch the \
-                trackables, and nothing else. The command also withdraws credentials that have expired.
+                The app signs in to the broker with the printed user name, password and client id. It may watch \
+                these trackables and no others. It also sees the client ids of all clients, and which of them are \
+                connected. The command also withdraws credentials that have expired.
 
                 Example:
                   godwit credentials issue --read order-17 --for 1h --credential-issuer dynsec --broker mqtts://admin@host

@@ -47,6 +47,8 @@ import TrackingCore
         ("mqtt:h/a", "is unknown"), ("mqtt://h/a#b", "without the wildcards"),
         ("mqtt://me:secret@h/a/#", "source 'mqtt://h/a/' must have the form"),
         ("mqtt://me:secret@h/a#colour=red", "source 'mqtt://h/a#colour=red'"),
+        ("MQTTS://me:secret@h/t", "source 'MQTTS://h/t' is unknown"),
+        ("mqtts://u:se/cret@h/t#accuracy=X", "source 'mqtts://h/t"), ("mqtts://u:12/34@h/t", "write / as %2F"),
         ("simulate:#seed=0", "a number from 1 on"), ("gpsd://h#seed=1", "seed requires simulate:"),
     ])
     func othersAreRefusedWithWhatWouldDo(text: String, message: String) {
@@ -55,6 +57,7 @@ import TrackingCore
             Issue.record("\(text) was read")
         } catch {
             #expect(error.code == .invalidConfiguration && error.message.contains(message))
+            #expect(!["secret", "cret@", "34@"].contains { error.message.contains($0) }, "no password is printed")
         }
     }
 

@@ -42,6 +42,15 @@ import TrackingTesting
         #expect(try self.seconds(fixes.received(self.message(mixed))) == [4])
     }
 
+    /// A device whose clock was not set once must not silence itself for years.
+    @Test func aPositionFromTheFutureDoesNotRejectLaterOnes() throws {
+        var fixes = TopicFixes()
+        let now = try self.fix(10).time
+        _ = try fixes.received(self.message(LocationUpdate(location: self.fix(1_000_000))), clock: now)
+        #expect(try self.seconds(fixes.received(self.message(LocationUpdate(location: self.fix(9))), clock: now)) == [9])
+        #expect(try fixes.received(self.message(LocationUpdate(location: self.fix(9))), clock: now) == [])
+    }
+
     @Test func retainedAndPredictedPositionsAndClearingsAreNoFixes() throws {
         var fixes = TopicFixes()
         #expect(try fixes.received(self.message(LocationUpdate(location: self.fix(3)), isRetained: true)) == [])
