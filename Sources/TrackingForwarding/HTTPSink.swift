@@ -91,7 +91,9 @@ package struct HTTPSink: Sendable {
                 do {
                     let bytes = try await response.body.collect(upTo: ForwardAnswer.maximumBodyBytes)
                     body = Array(bytes.readableBytesView)
-                } catch where !needsBody {}
+                } catch {
+                    if needsBody { throw error }
+                }
                 return ForwardAnswer(
                     status: Int(response.status.code), body: body,
                     retryAfter: response.headers.first(name: "retry-after"), count: count, from: address)

@@ -47,7 +47,8 @@ import TrackingTesting
         var fixes = TopicFixes()
         let now = try self.fix(10).time
         _ = try fixes.received(self.message(LocationUpdate(location: self.fix(1_000_000))), clock: now)
-        #expect(try self.seconds(fixes.received(self.message(LocationUpdate(location: self.fix(9))), clock: now)) == [9])
+        #expect(
+            try self.seconds(fixes.received(self.message(LocationUpdate(location: self.fix(9))), clock: now)) == [9])
         #expect(try fixes.received(self.message(LocationUpdate(location: self.fix(9))), clock: now) == [])
     }
 
