@@ -15,6 +15,7 @@ import TrackingTesting
         // agent's.
         let written = loser.loggedRecords
         try await scene.everythingArrived(written)
+        try await scene.recorder.wait(for: "the collision") { _ in scene.events.contains("COLLISION") }
         #expect(scene.events.filter { $0 == "COLLISION" }.count == 1)
     }
 
@@ -63,8 +64,10 @@ import TrackingTesting
                 let missing = first.loggedRecords.filter { scene.recorder.contents.records[$0] == nil }
                 #expect(!missing.isEmpty, "nothing was cleared")
                 // The publisher declared the missing records gone.
-                let handled = scene.recorder.contents.handled
-                #expect(missing.allSatisfy { handled[$0.stream]?.contains($0.seq) == true }, "\(missing.sorted())")
+                try await scene.recorder.wait(for: "the end of \(missing.sorted())") { contents in
+                    missing.allSatisfy { contents.handled[$0.stream]?.contains($0.seq) == true }
+                }
+                try await scene.recorder.wait(for: "the collision") { _ in scene.events.contains("COLLISION") }
                 #expect(scene.events.filter { $0 == "COLLISION" }.count == 1)
             }
             try await self.check(scene, owner: second, named: "second")

@@ -155,4 +155,16 @@ final class TestRecorder: Sendable {
             try await Task.sleep(for: .milliseconds(20))
         }
     }
+
+    /// Waits until the contents fulfil a condition.
+    ///
+    /// - Parameter awaited: The awaited condition in words, for the error.
+    /// - Throws: `TestSupportError` after a minute.
+    func wait(for awaited: String, until isFulfilled: (Store) -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while !isFulfilled(self.contents) {
+            guard ContinuousClock.now < deadline else { throw TestSupportError("not at the recorder: \(awaited)") }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
 }

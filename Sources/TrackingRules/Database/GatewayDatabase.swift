@@ -42,22 +42,28 @@ package struct GatewayDatabase: Sendable {
         self.path = path
         self.commits = DatabaseChanges(path: path)
         do {
-            // SQLite gives the write-ahead log and its index the permissions of the database file.
-            SystemFile.createPrivate(path)
-            self.pool = try DatabasePool(path: path, configuration: Self.configuration)
-            // With FULL, a committed write survives a power cut. GRDB's pool sets NORMAL when it is opened.
-            try self.pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
-            let migrator = Self.migrator(migrations)
-            guard try self.pool.read({ try !migrator.hasBeenSuperseded($0) }) else {
-                throw TrackingError(
-                    .storeUnusable,
-                    "cannot open the gateway's database \(path): a newer version of Godwit wrote it. Use that version or a newer one."
-                )
-            }
-            try Self.migrate(self.pool, migrator)
+            // SQLite answers some conflicts between programs that open one file at once without waiting.
+            self.pool = try SystemFile.exclusively(inFolderOf: path) { try Self.open(path, Self.migrator(migrations)) }
         } catch {
             throw Self.explain(error, path)
         }
+    }
+
+    /// Opens the file, or creates it, and performs the missing migrations.
+    private static func open(_ path: String, _ migrator: DatabaseMigrator) throws -> DatabasePool {
+        // SQLite gives the write-ahead log and its index the permissions of the database file.
+        SystemFile.createPrivate(path)
+        let pool = try DatabasePool(path: path, configuration: Self.configuration)
+        // With FULL, a committed write survives a power cut. GRDB's pool sets NORMAL when it is opened.
+        try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+        guard try pool.read({ try !migrator.hasBeenSuperseded($0) }) else {
+            throw TrackingError(
+                .storeUnusable,
+                "cannot open the gateway's database \(path): a newer version of Godwit wrote it. Use that version or a newer one."
+            )
+        }
+        try migrator.migrate(pool)
+        return pool
     }
 
     private static var configuration: Configuration {
@@ -80,19 +86,6 @@ package struct GatewayDatabase: Sendable {
             }
         }
         return migrator
-    }
-
-    /// Performs the migrations that the database file lacks. After a failure, tries again if another process has
-    /// performed some of them meanwhile.
-    private static func migrate(_ pool: DatabasePool, _ migrator: DatabaseMigrator) throws {
-        while true {
-            let before = try pool.read { try migrator.appliedIdentifiers($0) }
-            do {
-                return try migrator.migrate(pool)
-            } catch {
-                guard try pool.read({ try migrator.appliedIdentifiers($0) }) != before else { throw error }
-            }
-        }
     }
 
     /// Returns a stream that yields after each commit of ``write(_:)``, by any process. Call this function before
@@ -141,7 +134,9 @@ package struct GatewayDatabase: Sendable {
     ///
     /// - Throws: `storeFailed`, or `storeUnusable` for a damaged file.
     package func close() throws(TrackingError) {
-        do { try self.pool.close() } catch { throw Self.explain(error, self.path) }
+        do { try SystemFile.exclusively(inFolderOf: self.path) { try self.pool.close() } } catch {
+            throw Self.explain(error, self.path)
+        }
     }
 
     private static func explain(_ error: any Error, _ path: String) -> TrackingError {
