@@ -22,7 +22,6 @@ let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-ser
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
-let hummingbirdTesting = Target.Dependency.product(name: "HummingbirdTesting", package: "hummingbird")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let httpParts = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
@@ -30,8 +29,6 @@ let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
-let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
-let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 
 let package = Package(
@@ -60,9 +57,7 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0", traits: []),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.33.0"),
-        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     ],
@@ -91,6 +86,8 @@ let package = Package(
 
         .target(name: "CPage"),
 
+        .target(name: "CCurl"),
+
         .target(name: "SystemLibrary", swiftSettings: settings),
         .target(name: "TrackingCore", dependencies: ["SystemLibrary"], swiftSettings: settings),
         .target(name: "TrackingHistory", dependencies: ["SystemLibrary", "TrackingCore"], swiftSettings: settings),
@@ -110,6 +107,7 @@ let package = Package(
         .target(
             name: "TrackingRuntime", dependencies: ["SystemLibrary", "TrackingCore", deque, logging],
             swiftSettings: settings),
+        .target(name: "TrackingHTTP", dependencies: ["CCurl", "TrackingRuntime"], swiftSettings: settings),
         .target(
             name: "TrackingPublisher",
             dependencies: ["SystemLibrary", "TrackingCore", "TrackingRuntime", logging, lifecycle],
@@ -124,25 +122,23 @@ let package = Package(
         .target(
             name: "TrackingRoads",
             dependencies: [
-                "SystemLibrary", "TrackingCore", "TrackingRuntime", coreMetrics, deque, httpClient, lifecycle, logging,
-                nioCore, nioHTTP1,
+                "SystemLibrary", "TrackingCore", "TrackingHTTP", "TrackingRuntime", coreMetrics, deque, lifecycle,
+                logging,
             ],
             swiftSettings: settings),
         .target(
             name: "TrackingRules",
             dependencies: [
                 "SystemLibrary", "TrackingCore", "TrackingRuntime", "TrackingSQLite", "TrackingStore",
-                "TrackingSubscriber", "TrackingCrypto", coreMetrics, grdb, httpClient, lifecycle, logging, nioCore,
-                nioHTTP1,
-                nioSSL,
+                "TrackingSubscriber", "TrackingCrypto", "TrackingHTTP", coreMetrics, grdb, lifecycle, logging,
             ],
             swiftSettings: settings),
         .target(
             name: "TrackingForwarding",
             dependencies: [
-                "TrackingCore", "TrackingCrypto", "TrackingRuntime", "TrackingStore", coreMetrics, httpClient,
+                "TrackingCore", "TrackingCrypto", "TrackingHTTP", "TrackingRuntime", "TrackingStore", coreMetrics,
                 lifecycle,
-                logging, nioCore, nioHTTP1, nioSSL,
+                logging,
             ],
             swiftSettings: settings),
         .target(
@@ -151,7 +147,7 @@ let package = Package(
                 "TrackingCore", "TrackingHistory", "TrackingMetrics", "TrackingPublisher", "TrackingRules",
                 "TrackingRuntime", "CPage", "CSodium", "CZlib", "SystemLibrary", "TrackingSQLite", "TrackingStore",
                 "TrackingSubscriber",
-                "TrackingCrypto", coreMetrics, grdb, httpClient, httpParts, httpTypes, hummingbird, hummingbirdCore,
+                "TrackingCrypto", "TrackingHTTP", coreMetrics, grdb, httpParts, httpTypes, hummingbird, hummingbirdCore,
                 lifecycle, logging, nioCore, nioHTTP1,
             ],
             exclude: ["Page", "Routes/openapi.json"], swiftSettings: settings),
@@ -217,10 +213,11 @@ let package = Package(
             dependencies: [
                 "TestSupport", "TrackingCore", "TrackingGateway", "TrackingHistory", "TrackingMetrics",
                 "TrackingPublisher", "TrackingRules", "TrackingRuntime", "TrackingStore", "TrackingSubscriber",
-                "TrackingTesting", "TrackingCrypto", grdb, httpClient, httpTypes,
-                hummingbird, hummingbirdTesting, lifecycle, logging, nioCore, nioEmbedded, nioHTTP1, nioSSL,
+                "TrackingTesting", "TrackingCrypto", "TrackingHTTP", grdb, httpTypes,
+                hummingbird, lifecycle, logging, nioCore, nioEmbedded, nioHTTP1,
             ],
             swiftSettings: settings),
+        .testTarget(name: "TrackingHTTPTests", dependencies: ["TrackingHTTP", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "TrackingHistoryTests",
             dependencies: ["TrackingCore", "TrackingHistory", "TrackingTesting", "TestSupport"],
@@ -261,7 +258,7 @@ let package = Package(
         .testTarget(
             name: "TrackingForwardingTests",
             dependencies: [
-                "TrackingCore", "TrackingCrypto", "TrackingForwarding", "TrackingStore", "TestSupport", httpClient,
+                "TrackingCore", "TrackingCrypto", "TrackingForwarding", "TrackingStore", "TestSupport",
                 httpTypes, hummingbird, logging, nioCore,
             ],
             swiftSettings: settings),

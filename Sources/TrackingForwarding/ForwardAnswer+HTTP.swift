@@ -10,12 +10,11 @@ extension ForwardAnswer {
     /// - Parameters:
     ///   - status: The HTTP status.
     ///   - body: The body of the answer.
-    ///   - retryAfter: The content of the header `Retry-After`; `nil` for none.
+    ///   - retryAfter: The wait that the server requests in the header `Retry-After`; zero for none.
     ///   - count: The number of points in the request.
     ///   - address: The address of the sink.
-    init(status: Int, body: [UInt8], retryAfter: String?, count: Int, from address: ForwardAddress) {
-        let seconds = retryAfter.flatMap { UInt32($0) }.map { Duration.seconds($0) } ?? .zero
-        let wait = min(seconds, Self.longestRequestedWait)
+    init(status: Int, body: [UInt8], retryAfter: Duration, count: Int, from address: ForwardAddress) {
+        let wait = min(retryAfter, Self.longestRequestedWait)
         switch status {
         case 200..<300:
             self = Self.accepted(status, body, from: address)

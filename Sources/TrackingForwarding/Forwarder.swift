@@ -1,7 +1,7 @@
-import AsyncHTTPClient
 package import Logging
 import ServiceLifecycle
 package import TrackingCore
+import TrackingHTTP
 import TrackingRuntime
 package import TrackingStore
 
@@ -47,7 +47,7 @@ package struct Forwarder: Service {
     /// - Throws: `storeFailed` if the queues cannot be set up.
     package func run() async throws {
         try await self.store.beginForwarding(to: self.sinks.map(\.address.name))
-        let client = HTTPClient(configuration: .sinks)
+        let client = HTTPClient()
         await cancelWhenGracefulShutdown {
             await withTaskGroup(of: Void.self) { group in
                 for sink in self.sinks {
@@ -61,7 +61,6 @@ package struct Forwarder: Service {
                 }
             }
         }
-        try await client.shutdown()
     }
 }
 

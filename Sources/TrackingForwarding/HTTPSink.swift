@@ -1,10 +1,6 @@
-package import AsyncHTTPClient
-import NIOCore
-import NIOHTTP1
-import NIOSSL
 package import TrackingCore
 import TrackingCrypto
-import TrackingRuntime
+package import TrackingHTTP
 
 /// A server that receives points as POST requests.
 package struct HTTPSink: Sendable {
@@ -49,11 +45,8 @@ package struct HTTPSink: Sendable {
         _ batch: ForwardBatch, over client: HTTPClient, at now: UnixTime
     ) async -> (answer: ForwardAnswer, count: Int) {
         let (body, count) = batch.body(for: self.address.kind)
-        var request = HTTPClientRequest(url: self.address.url)
-        request.method = .POST
-        request.headers.add(name: "user-agent", value: "godwit")
-        for (name, value) in self.headers(of: body, at: now) { request.headers.add(name: name, value: value) }
-        request.body = .bytes(ByteBuffer(bytes: body))
+        let headers = [("user-agent", "godwit")] + self.headers(of: body, at: now)
+        let request = HTTPClient.Request(self.address.url, method: .post, headers: headers, body: body)
         return (await self.exchange(request, count, client), count)
     }
 
@@ -80,42 +73,22 @@ package struct HTTPSink: Sendable {
     }
 
     /// Sends a request and reads its answer, within the time limit.
-    private func exchange(_ request: HTTPClientRequest, _ count: Int, _ client: HTTPClient) async -> ForwardAnswer {
-        let (address, timeout) = (self.address, self.timeout)
+    private func exchange(_ request: HTTPClient.Request, _ count: Int, _ client: HTTPClient) async -> ForwardAnswer {
+        let reason: String
         do {
-            let answer = try await withTimeLimit(timeout) {
-                let response = try await client.execute(request, timeout: TimeAmount(timeout))
-                // Only an Overland server acknowledges in the body. Any other answer counts by its status alone.
-                let needsBody = address.kind == .overland && (200..<300).contains(response.status.code)
-                var body: [UInt8] = []
-                do {
-                    let bytes = try await response.body.collect(upTo: ForwardAnswer.maximumBodyBytes)
-                    body = Array(bytes.readableBytesView)
-                } catch {
-                    if needsBody { throw error }
-                }
+            let answer = try await client.exchange(
+                request, within: self.timeout, upTo: ForwardAnswer.maximumBodyBytes)
+            // Only an Overland server acknowledges in the body. Any other answer counts by its status alone.
+            let needsBody = self.address.kind == .overland && (200..<300).contains(answer.status)
+            guard needsBody, let incompleteness = answer.incompleteness else {
                 return ForwardAnswer(
-                    status: Int(response.status.code), body: body,
-                    retryAfter: response.headers.first(name: "retry-after"), count: count, from: address)
+                    status: answer.status, body: answer.body, retryAfter: answer.retryAfter, count: count,
+                    from: self.address)
             }
-            guard let answer else { throw HTTPClientError.deadlineExceeded }
-            return answer
+            reason = incompleteness == .cut ? "the body is incomplete" : "the body is too long"
         } catch {
-            return ForwardAnswer(.failed, reason: "the server cannot be reached, or its answer is unusable: \(error)")
+            reason = "\(error)"
         }
-    }
-}
-
-extension HTTPClient.Configuration {
-    /// The configuration of the client for sinks: without redirects, and with TLS 1.2 or later.
-    package static var sinks: Self {
-        var tls = TLSConfiguration.makeClientConfiguration()
-        tls.minimumTLSVersion = .tlsv12
-        var configuration = Self(tlsConfiguration: tls)
-        configuration.redirectConfiguration = .disallow
-        configuration.timeout = .init(connect: .seconds(10), read: .seconds(30))
-        // A refused connection is an error at once, so that the wait after it is decided in one place.
-        configuration.connectionPool.retryConnectionEstablishment = false
-        return configuration
+        return ForwardAnswer(.failed, reason: "the server cannot be reached, or its answer is unusable: \(reason)")
     }
 }

@@ -78,7 +78,6 @@ public struct Gateway: Service {
         // acknowledges the intake's records.
         self.services += configuration.companions
         if let intake = configuration.intake { self.services.append(intake) }
-        if case .engine(let tiles) = self.tiles { self.services.append(tiles) }
         if let desk = self.credentials { self.services.append(CredentialWatch(desk: desk, logger: logger)) }
     }
 

@@ -97,7 +97,6 @@ struct Enhance: AsyncParsableCommand {
             enhancer.finish()
         }
         await watching
-        await engine.close()
         if let error = ending.error { throw error }
     }
 

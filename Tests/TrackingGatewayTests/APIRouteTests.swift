@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import HummingbirdTesting
 import NIOCore
 import Synchronization
 import Testing
@@ -107,7 +106,7 @@ import TrackingTesting
         let token = try await stage.gateway.token("a", read: ["bus"])
         let publisher = try await stage.gateway.token("b", publish: ["van"], read: [])
         try await stage.test { client async throws in
-            func get(_ path: String, _ token: String) async throws -> TestResponse {
+            func get(_ path: String, _ token: String) async throws -> RouterClient.Answer {
                 try await client.execute(uri: "/api/v1/\(path)", method: .get, headers: .bearer(token))
             }
             #expect(try await get("positions", token).json?["features"]?.list?.count == 1)
@@ -384,7 +383,7 @@ import TrackingTesting
         let inTime = try await stage.gateway.access.share(
             try TrackableID("van"), from: place.time, for: .seconds(1e9))
         try await stage.test { client async throws in
-            func get(_ path: String, _ token: String) async throws -> TestResponse {
+            func get(_ path: String, _ token: String) async throws -> RouterClient.Answer {
                 try await client.execute(uri: "/api/v1/\(path)", method: .get, headers: .bearer(token))
             }
             let van = try await get("trackables/van", token).json
@@ -495,7 +494,7 @@ import TrackingTesting
         let gateway = try TestGateway()
         let token = try await gateway.token()
         try await gateway.test { client in
-            func ask(_ path: String, _ method: HTTPRequest.Method) async throws -> TestResponse {
+            func ask(_ path: String, _ method: HTTPRequest.Method) async throws -> RouterClient.Answer {
                 try await client.execute(uri: path, method: method, headers: .bearer(token))
             }
             for method in [HTTPRequest.Method.post, .put, .patch, .delete, .options, .trace] {

@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import HummingbirdTesting
 import NIOCore
 import Testing
 import TrackingCore
@@ -237,7 +236,7 @@ import TrackingCore
         }
         let token = try await gateway.token(publish: ["van"])
         try await gateway.test { client in
-            func post(_ bytes: Int) async throws -> TestResponse {
+            func post(_ bytes: Int) async throws -> RouterClient.Answer {
                 var headers = HTTPFields.bearer(token)
                 headers[.userAgent] = "Overland/1.3 (iPhone; iOS 17.4; Scale/3.00)"
                 return try await client.execute(

@@ -1,6 +1,5 @@
 import HTTPTypes
 import Hummingbird
-import HummingbirdTesting
 import NIOCore
 import Testing
 import TrackingCore
@@ -40,13 +39,13 @@ import TrackingCore
 
     /// A client of the API.
     private struct Client: Sendable {
-        let client: any TestClientProtocol
+        let client: RouterClient
         let token: String
 
         func callAsFunction(
             _ method: HTTPRequest.Method, _ path: String, _ body: String = "", _ more: HTTPFields = [:],
             token: String? = nil
-        ) async throws -> TestResponse {
+        ) async throws -> RouterClient.Answer {
             var headers = HTTPFields.bearer(token ?? self.token)
             for field in more { headers[field.name] = field.value }
             return try await self.client.execute(

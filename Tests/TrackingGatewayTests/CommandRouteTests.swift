@@ -1,5 +1,4 @@
 import Hummingbird
-import HummingbirdTesting
 import NIOCore
 import Synchronization
 import Testing
@@ -22,7 +21,7 @@ import TrackingSubscriber
         func post(
             _ body: String, to id: String = "van", isAdmin: Bool = true,
             answeredWith outcome: Result<[String: JSONValue], CommandFailure>?
-        ) async throws -> TestResponse {
+        ) async throws -> RouterClient.Answer {
             let (events, device) = AsyncStream.makeStream(of: SubscriberEvent.self)
             let desk = CommandDesk(events: { events }) { (command, id) throws(TrackingError) in
                 self.received.withLock { $0.append(command) }
@@ -41,7 +40,7 @@ import TrackingSubscriber
                 configuration: GatewayConfiguration(host: "127.0.0.1", port: 0, database: "").access,
                 commands: desk
             ).add(to: router)
-            return try await Application(router: router).test(.router) { client in
+            return try await Application(router: router).testRoutes { client in
                 try await client.execute(
                     uri: "/api/v1/trackables/\(id)/commands", method: .post, body: ByteBuffer(string: body))
             }

@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import HummingbirdTesting
 import NIOCore
 import Synchronization
 import Testing
@@ -141,9 +140,9 @@ import TrackingCrypto
     private static let path = "/api/v1/credentials"
 
     private func ask(
-        _ client: any TestClientProtocol, _ method: HTTPRequest.Method, _ token: String, _ body: String = "",
+        _ client: RouterClient, _ method: HTTPRequest.Method, _ token: String, _ body: String = "",
         id: String = ""
-    ) async throws -> TestResponse {
+    ) async throws -> RouterClient.Answer {
         try await client.execute(
             uri: Self.path + (id.isEmpty ? "" : "/\(id)"), method: method, headers: .bearer(token),
             body: ByteBuffer(string: body))
@@ -153,7 +152,7 @@ import TrackingCrypto
         let plugin = Plugin()
         let gateway = try TestGateway { $0.credentials = plugin.issuer }
         let token = try await gateway.token("boss", isAdmin: true)
-        try await gateway.test { (client: any TestClientProtocol) async throws in
+        try await gateway.test { (client: RouterClient) async throws in
             let made = try await self.ask(client, .post, token, #"{"read":["order-17","a"],"for":3600}"#)
             #expect(made.status == .created && made.headers[.cacheControl] == "no-store", "\(made.text)")
             let id = try #require(made.json?["id"]?.text)
@@ -178,7 +177,7 @@ import TrackingCrypto
         let gateway = try TestGateway { $0.credentials = plugin.issuer }
         let reader = try await gateway.token("reader")
         let narrow = try await gateway.token("narrow", read: ["a"], isAdmin: true)
-        try await gateway.test { (client: any TestClientProtocol) async throws in
+        try await gateway.test { (client: RouterClient) async throws in
             let body = #"{"read":["a","b"],"for":"1h"}"#
             #expect(try await self.ask(client, .post, reader, body).status == .forbidden)
             #expect(try await self.ask(client, .get, reader).status == .forbidden)
@@ -198,7 +197,7 @@ import TrackingCrypto
         let plugin = Plugin()
         let gateway = try TestGateway { $0.credentials = plugin.issuer }
         let token = try await gateway.token("boss", isAdmin: true)
-        try await gateway.test { (client: any TestClientProtocol) async throws in
+        try await gateway.test { (client: RouterClient) async throws in
             let answer = try await self.ask(client, .post, token, body)
             #expect(answer.status == .badRequest && answer.json?["detail"]?.text?.isEmpty == false)
             let large = String(repeating: " ", count: 16_385)
@@ -210,7 +209,7 @@ import TrackingCrypto
     @Test func aGatewayWithoutAnIssuerSaysSo() async throws {
         let gateway = try TestGateway()
         let token = try await gateway.token("boss", isAdmin: true)
-        try await gateway.test { (client: any TestClientProtocol) async throws in
+        try await gateway.test { (client: RouterClient) async throws in
             let answer = try await self.ask(client, .post, token, #"{"read":["a"],"for":60}"#)
             #expect(answer.status == .forbidden && answer.text.contains("--credential-issuer"))
         }
@@ -221,7 +220,7 @@ import TrackingCrypto
         let plugin = Plugin()
         let gateway = try TestGateway { $0.credentials = plugin.issuer }
         let token = try await gateway.token("boss", isAdmin: true)
-        try await gateway.test { (client: any TestClientProtocol) async throws in
+        try await gateway.test { (client: RouterClient) async throws in
             for (code, status) in [(TrackingError.Code.notAuthorized, 502), (.brokerUnreachable, 503)] {
                 plugin.failure.withLock { $0 = TrackingError(code, "the broker is busy") }
                 let answer = try await self.ask(client, .post, token, #"{"read":["a"],"for":60}"#)

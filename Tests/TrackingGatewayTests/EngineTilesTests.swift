@@ -2,7 +2,6 @@ import Foundation
 import GRDB
 import HTTPTypes
 import Hummingbird
-import HummingbirdTesting
 import NIOCore
 import Synchronization
 import Testing
@@ -224,10 +223,7 @@ import TrackingCore
     ) async throws {
         let tiles = EngineTiles(
             engine: address, folder: folder.url.appending(path: "tiles").path(), deadline: deadline)
-        let running = Task { try await tiles.run() }
         try await body(tiles)
-        running.cancel()
-        try await running.value
     }
 
     @Test(arguments: [

@@ -1,5 +1,4 @@
 import HTTPTypes
-import HummingbirdTesting
 import Testing
 import TrackingCore
 import TrackingMetrics
@@ -30,7 +29,7 @@ import TrackingTesting
         let application = try Gateway(
             configuration: gateway.configuration, subscriber: subscriber, metrics: metrics
         ).application()
-        try await application.test(.router) { client in
+        try await application.testRoutes { client in
             let page = try await client.execute(uri: "/metrics", method: .get).text
             for figure in [
                 "godwit_gateway_live_streams 0", "godwit_gateway_trackables 0", "godwit_gateway_rule_events_total 0",

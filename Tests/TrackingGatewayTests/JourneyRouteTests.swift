@@ -1,6 +1,5 @@
 import HTTPTypes
 import Hummingbird
-import HummingbirdTesting
 import NIOCore
 import Synchronization
 import Testing
@@ -50,7 +49,7 @@ import TrackingSubscriber
         func send(
             _ method: HTTPRequest.Method, _ path: String, _ body: String = "", _ headers: HTTPFields = [:],
             hasDesk: Bool = true
-        ) async throws -> TestResponse {
+        ) async throws -> RouterClient.Answer {
             let router = Router(context: GatewayRequestContext.self)
             router.add(middleware: SetCaller(caller: self.caller.withLock { $0 }))
             let database = try self.folder.database()
@@ -62,7 +61,7 @@ import TrackingSubscriber
             APIRoutes(
                 history: nil, live: self.live, names: RuleStore(database), access: AccessStore(database)
             ).add(to: router)
-            return try await Application(router: router).test(.router) { client in
+            return try await Application(router: router).testRoutes { client in
                 try await client.execute(
                     uri: "/api/v1/\(path)", method: method, headers: headers, body: ByteBuffer(string: body))
             }
@@ -203,7 +202,7 @@ import TrackingSubscriber
     @Test func aLinkIsForAStopOfTheJourney() async throws {
         let stage = Stage()
         let van = try TrackableID("van")
-        func share(_ stop: String) async throws -> TestResponse {
+        func share(_ stop: String) async throws -> RouterClient.Answer {
             try await stage.send(.post, "shares", #"{"trackable":"van","for":"2h","stop":"\#(stop)"}"#)
         }
         let early = try await share("order-99")

@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import HummingbirdTesting
 import NIOCore
 import Synchronization
 import Testing
@@ -254,7 +253,7 @@ import TrackingCore
             friends: { caller, own in [.text("friends of \(caller.name) beside \(own)")] }, commands: desk,
             take: { _, _ in }
         ).add(to: router)
-        try await Application(router: router).test(.router) { client in
+        try await Application(router: router).testRoutes { client in
             func post(_ path: String, _ fixture: String, _ agent: String) async throws -> JSONValue? {
                 let body = ByteBuffer(bytes: try clientFixture(fixture))
                 return try await client.execute(

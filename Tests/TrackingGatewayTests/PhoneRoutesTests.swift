@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import HummingbirdTesting
 import NIOCore
 import Synchronization
 import Testing
@@ -44,13 +43,13 @@ import TrackingCore
     }
 
     private struct Scene {
-        let client: any TestClientProtocol
+        let client: RouterClient
         let taken: Taken
         let quarantine: Quarantine
 
         func post(
             _ uri: String, _ body: [UInt8], _ userAgent: String? = nil, _ headers: HTTPFields = [:]
-        ) async throws -> TestResponse {
+        ) async throws -> RouterClient.Answer {
             var headers = headers
             headers[.userAgent] = userAgent
             return try await self.client.execute(
@@ -82,13 +81,13 @@ import TrackingCore
         PhoneRoutes(configuration: configuration, quarantine: quarantine) { id, batch throws(TrackingError) in
             try taken.take(id, batch)
         }.add(to: router)
-        try await Application(router: router).test(.router) {
+        try await Application(router: router).testRoutes {
             try await body(Scene(client: $0, taken: taken, quarantine: quarantine))
         }
         try database.close()
     }
 
-    private func json(_ response: TestResponse) throws -> JSONValue {
+    private func json(_ response: RouterClient.Answer) throws -> JSONValue {
         #expect(response.headers[.contentType] == "application/json")
         return try JSONValue(json: Array(response.body.readableBytesView))
     }

@@ -1,6 +1,5 @@
 import Foundation
 import HTTPTypes
-import HummingbirdTesting
 import Synchronization
 import Testing
 import TrackingCore
@@ -10,8 +9,7 @@ import TrackingStore
 
 /// `/readyz`, and a history that appears later.
 struct ReadinessTests {
-    private static func ready(_ client: any TestClientProtocol) async throws -> (status: Int, json: [String: JSONValue])
-    {
+    private static func ready(_ client: RouterClient) async throws -> (status: Int, json: [String: JSONValue]) {
         let answer = try await client.execute(uri: "/readyz", method: .get)
         return (answer.status.code, answer.json?.object ?? [:])
     }

@@ -1,6 +1,5 @@
 import Foundation
 import Hummingbird
-import HummingbirdTesting
 import TrackingCore
 import TrackingStore
 
@@ -57,7 +56,7 @@ final class RecordedGateway: Sendable {
         _ = try await self.history.store(batch)
     }
 
-    func test(_ body: @escaping @Sendable (any TestClientProtocol) async throws -> Void) async throws {
+    func test(_ body: @escaping @Sendable (RouterClient) async throws -> Void) async throws {
         try await self.gateway.test(history: self.history, live: self.live, body)
     }
 }

@@ -1,6 +1,5 @@
 import HTTPTypes
 import Hummingbird
-import HummingbirdTesting
 import Testing
 import TrackingCore
 
@@ -58,7 +57,7 @@ import TrackingCore
         let phone = try await gateway.token("phone", publish: ["van"], read: [])
         let link = try await gateway.access.share(van, from: UnixTime(0), for: .seconds(1e10)).text
         try await gateway.test { client async throws in
-            func get(_ path: String, _ token: String) async throws -> TestResponse {
+            func get(_ path: String, _ token: String) async throws -> RouterClient.Answer {
                 try await client.execute(uri: "/api/v1/\(path)", method: .get, headers: .bearer(token))
             }
             let rules = try await get("rules", token).json?["rules"]?.list

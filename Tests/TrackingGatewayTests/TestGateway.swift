@@ -1,6 +1,5 @@
 import Foundation
 import Hummingbird
-import HummingbirdTesting
 import HTTPTypes
 import Synchronization
 import TrackingCore
@@ -33,10 +32,10 @@ final class TestGateway: Sendable {
     /// Sends requests to the gateway's routes without a socket.
     func test(
         history: (any HistoryStore)? = nil, live: LiveState? = nil,
-        _ body: @escaping @Sendable (any TestClientProtocol) async throws -> Void
+        _ body: @escaping @Sendable (RouterClient) async throws -> Void
     ) async throws {
         let gateway = try Gateway(configuration: self.configuration, history: history, live: live)
-        try await gateway.application().test(.router, body)
+        try await gateway.application().testRoutes(body)
     }
 
     /// Returns the operations of the API description, such as `get /healthz`.
@@ -64,7 +63,7 @@ final class TestGateway: Sendable {
     }
 }
 
-extension TestResponse {
+extension RouterClient.Answer {
     var text: String { String(buffer: self.body) }
     var json: JSONValue? { try? JSONValue(json: self.body.readableBytesView) }
 }

@@ -1,13 +1,12 @@
-import AsyncHTTPClient
 import GRDB
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import NIOSSL
 import Synchronization
 import Testing
 import TrackingCore
 import TrackingCrypto
+import TrackingHTTP
 import TrackingMetrics
 
 @testable import TrackingGateway
@@ -112,7 +111,7 @@ import TrackingMetrics
             let webhook = try Webhook(url: "http://127.0.0.1:\(port)/hook", secret: self.secret)
             try await Outbox(database).begin(webhook.reader)
             try await self.add(250, to: database)
-            let client = HTTPClient(configuration: .webhooks)
+            let client = HTTPClient()
             let sender = WebhookSender(webhook, kinds: [.event], outbox: Outbox(database), client: client) {
                 UnixTime(1_700_000_000)
             }
@@ -134,7 +133,6 @@ import TrackingMetrics
             #expect(seen == Array(0..<100) + Array(0..<200) + Array(100..<250))
             sending.cancel()
             await sending.value
-            try await client.shutdown()
         }
     }
 
@@ -203,7 +201,7 @@ import TrackingMetrics
             url: "http://127.0.0.1:\(try #require(await iterator.next()))/hook", secret: self.secret)
         try await Outbox(database).begin(webhook.reader)
         try await self.add(count, to: database)
-        let client = HTTPClient(configuration: .webhooks)
+        let client = HTTPClient()
         let sender = WebhookSender(
             webhook, kinds: [.event], outbox: Outbox(database), client: client, timeout: patience
         ) { UnixTime(1_700_000_000) }
@@ -211,7 +209,6 @@ import TrackingMetrics
         try await body()
         sending.cancel()
         await sending.value
-        try await client.shutdown()
         serving.cancel()
         _ = try? await serving.value
     }
@@ -231,7 +228,7 @@ import TrackingMetrics
             let webhook = try Webhook(url: "http://127.0.0.1:\(port)/hook", secret: self.secret)
             try await Outbox(database).begin(webhook.reader)
             try await self.add(120, of: 10_000, to: database)
-            let client = HTTPClient(configuration: .webhooks)
+            let client = HTTPClient()
             let metrics = PrometheusRegistry()
             let sender = WebhookSender(
                 webhook, kinds: [.event], outbox: Outbox(database), client: client,
@@ -249,7 +246,6 @@ import TrackingMetrics
             await sending.value
             let labels = #"{host="\#(webhook)",webhook="1"}"#
             #expect(metrics.text().contains("godwit_gateway_webhook_refused_total\(labels) 1\n"), "\(metrics.text())")
-            try await client.shutdown()
         }
     }
 
@@ -304,10 +300,6 @@ import TrackingMetrics
         #expect(try await outbox.next("hook", kinds: [.event], ownAlone: false, limit: 100).entries.count == 2)
         try await database.write { try Outbox.remove(try TrackableID("van-7"), from: $0) }
         #expect(try await database.read { try Int64.fetchOne($0, sql: "SELECT bytes FROM outboxSize") } == 0)
-    }
-
-    @Test func tlsHasVersion12AtLeast() {
-        #expect(HTTPClient.Configuration.webhooks.tlsConfiguration?.minimumTLSVersion == .tlsv12)
     }
 
     @Test func showsNothingThatIsSecret() throws {

@@ -162,7 +162,6 @@ private func withServer(
     } catch {
         Issue.record(error)
     }
-    await engine.close()
     serving.cancel()
     _ = try? await serving.value
 }

@@ -1,8 +1,6 @@
-import AsyncHTTPClient
 import FoundationEssentials
-import NIOCore
-import NIOHTTP1
 package import TrackingCore
+import TrackingHTTP
 
 /// The HTTP management API of RabbitMQ, which closes the connections of a user.
 ///
@@ -12,7 +10,7 @@ package struct BrokerManagement: Sendable {
     private let base: String
     private let user: String
     private let password: @Sendable () throws(TrackingError) -> String
-    private static let patience = TimeAmount.seconds(5)
+    private let client = HTTPClient()
 
     /// Reads the address of the API, `http[s]://user@host:port`.
     ///
@@ -39,14 +37,13 @@ package struct BrokerManagement: Sendable {
     /// - Throws: `brokerUnreachable` if the API does not answer; `notAuthorized` if it rejects the request; the error
     ///   of the password.
     func closeConnections(of user: ClientID) async throws(TrackingError) {
-        var request = HTTPClientRequest(url: "\(self.base)/api/connections/username/\(user)")
-        request.method = .DELETE
         let login = Data("\(self.user):\(try self.password())".utf8).base64EncodedString()
-        request.headers.add(name: "Authorization", value: "Basic \(login)")
-        request.headers.add(name: "X-Reason", value: "the credential has ended")
-        let status: UInt
+        let request = HTTPClient.Request(
+            "\(self.base)/api/connections/username/\(user)", method: .delete,
+            headers: [("Authorization", "Basic \(login)"), ("X-Reason", "the credential has ended")])
+        let status: Int
         do {
-            status = try await HTTPClient.shared.execute(request, timeout: Self.patience).status.code
+            status = try await self.client.exchange(request, within: .seconds(5), upTo: 65_536).status
         } catch {
             throw TrackingError(
                 .brokerUnreachable,

@@ -1,16 +1,13 @@
-package import AsyncHTTPClient
 package import Logging
-import NIOCore
-import NIOHTTP1
-import ServiceLifecycle
 import TrackingCore
+import TrackingHTTP
 import TrackingRuntime
 
 /// The street map of a routing engine: vector tiles that the gateway fetches from the engine and caches on disk.
 ///
 /// Several requests for the same tile at the same time make one request to the engine. While the engine does not
 /// answer, cached tiles are served at any age.
-package actor EngineTiles: Service {
+package actor EngineTiles {
     /// The reason for which there is no tile.
     enum Failure: Error, Hashable {
         /// The engine cannot be reached, or did not answer in time.
@@ -33,17 +30,11 @@ package actor EngineTiles: Service {
     private let deadline: Duration
     private let logger: Logger
     private let clock = DeviceClock()
-    private var client = Client.unused
+    /// Few connections, because the engine also matches positions.
+    private let client = HTTPClient(connectionsPerHost: 4)
     private var fetches: [TilePlace: Task<Result<[UInt8], Failure>, Never>] = [:]
     /// `true` after a request to the engine failed, until the next one succeeds.
     private var isFailing = false
-
-    /// The HTTP client, which is made with the first request and shut down once.
-    private enum Client {
-        case unused
-        case open(HTTPClient)
-        case closed
-    }
 
     /// Creates a source of tiles that has fetched nothing yet.
     ///
@@ -60,16 +51,6 @@ package actor EngineTiles: Service {
         self.folder = folder
         self.deadline = deadline
         self.logger = logger
-    }
-
-    /// Waits for a graceful shutdown or cancellation, and then closes the connections to the engine.
-    package func run() async throws {
-        try? await gracefulShutdown()
-        if case .open(let client) = self.client {
-            self.client = .closed
-            try await client.shutdown()
-        }
-        self.client = .closed
     }
 
     /// Returns the bytes of a tile from the cache or from the engine. A tile without roads has no bytes.
@@ -125,59 +106,20 @@ package actor EngineTiles: Service {
     // MARK: - Requests
 
     private func fetch(_ place: TilePlace) async throws(Failure) -> [UInt8] {
-        guard let client = self.openClient() else { throw .away("the gateway is ending") }
-        let request = HTTPClientRequest(url: self.engine.tile(place))
-        let deadline = self.deadline
-        let answer = await withTaskGroup(of: Result<[UInt8], Failure>.self) { group in
-            group.addTask { await Self.answer(to: request, client, within: deadline) }
-            group.addTask {
-                try? await Task.sleep(for: deadline)
-                return .failure(.away("no complete answer within \(deadline)"))
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? .failure(.away("no answer"))
-        }
-        return try answer.get()
-    }
-
-    private func openClient() -> HTTPClient? {
-        switch self.client {
-        case .open(let client): return client
-        case .closed: return nil
-        case .unused:
-            let client = HTTPClient(configuration: .routingEngine)
-            self.client = .open(client)
-            return client
-        }
-    }
-
-    private static func answer(
-        to request: HTTPClientRequest, _ client: HTTPClient, within deadline: Duration
-    ) async -> Result<[UInt8], Failure> {
+        let request = HTTPClient.Request(self.engine.tile(place))
+        let answer: HTTPClient.Answer
         do {
-            let response = try await client.execute(request, timeout: TimeAmount(deadline))
-            guard response.status == .ok else { return .failure(.wrong("HTTP status \(response.status.code)")) }
-            let body = try await response.body.collect(upTo: self.maximumBytes)
-            let bytes = Array(body.readableBytesView)
-            guard VectorTile.isWhole(bytes) else { return .failure(.wrong("the answer is no whole vector tile")) }
-            return .success(bytes)
-        } catch is NIOTooManyBytesError {
-            return .failure(.wrong("the answer has more than \(self.maximumBytes) bytes"))
+            answer = try await self.client.exchange(request, within: self.deadline, upTo: Self.maximumBytes)
         } catch {
-            return .failure(.away("\(error)"))
+            throw .away("\(error)")
         }
-    }
-}
-
-extension HTTPClient.Configuration {
-    /// The HTTP configuration for a routing engine: few connections, because the engine also matches positions, and no
-    /// redirects.
-    package static var routingEngine: Self {
-        var configuration = Self()
-        configuration.redirectConfiguration = .disallow
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 4
-        // An engine that refuses connections is reported at once.
-        configuration.connectionPool.retryConnectionEstablishment = false
-        return configuration
+        guard answer.status == 200 else { throw .wrong("HTTP status \(answer.status)") }
+        switch answer.incompleteness {
+        case .tooLong: throw .wrong("the answer has more than \(Self.maximumBytes) bytes")
+        case .cut: throw .away("no complete answer within \(self.deadline)")
+        case nil: break
+        }
+        guard VectorTile.isWhole(answer.body) else { throw .wrong("the answer is no whole vector tile") }
+        return answer.body
     }
 }

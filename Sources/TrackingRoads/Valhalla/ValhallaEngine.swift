@@ -1,14 +1,10 @@
-import AsyncHTTPClient
-import NIOCore
-import NIOHTTP1
 public import TrackingCore
-import TrackingRuntime
+import TrackingHTTP
 
 /// The routing engine Valhalla, used over HTTP.
 ///
 ///     let engine = try ValhallaEngine(url: "http://127.0.0.1:8002")
 ///     let match = try await engine.match(request)
-///     await engine.close()
 ///
 /// Any number of tasks can use one engine at the same time.
 public final class ValhallaEngine: RoadEngine {
@@ -20,7 +16,7 @@ public final class ValhallaEngine: RoadEngine {
     /// The address of the engine, such as `http://127.0.0.1:8002`.
     public let url: String
     private let timeout: Duration
-    private let client: HTTPClient
+    private let client = HTTPClient()
 
     /// Creates the connection to a Valhalla server. Nothing is sent yet.
     ///
@@ -37,21 +33,12 @@ public final class ValhallaEngine: RoadEngine {
         }
         self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
         self.timeout = timeout
-        var configuration = HTTPClient.Configuration()
-        configuration.redirectConfiguration = .disallow
-        configuration.timeout = .init(connect: TimeAmount(timeout))
-        // A refused connection is an error at once, and not only after the time limit.
-        configuration.connectionPool.retryConnectionEstablishment = false
-        self.client = HTTPClient(configuration: configuration)
     }
 
     /// Returns `true` for the address of a server: `http` or `https`, a host and perhaps a port, without a path.
     package static func isAddress(_ url: String) -> Bool {
         url.utf8.count <= 2048 && url.wholeMatch(of: #/https?:\/\/[^\/?#@\s]+\/?/#) != nil
     }
-
-    /// Closes the connections to the server. Call it once, after all requests have ended.
-    public func close() async { try? await self.client.shutdown() }
 
     /// Matches consecutive fixes of one trackable with roads, by the request `/trace_attributes`.
     public func match(_ request: MatchRequest) async throws(TrackingError) -> RoadMatch {
@@ -95,26 +82,24 @@ public final class ValhallaEngine: RoadEngine {
     }
 
     /// Sends a request and returns the status and the bytes of its answer, within the time limit.
-    private func exchange(
-        _ path: String, _ body: [UInt8]
-    ) async throws(TrackingError) -> (status: UInt, bytes: [UInt8]) {
-        var request = HTTPClientRequest(url: self.url + path)
-        request.method = .POST
-        request.headers.add(name: "content-type", value: "application/json")
-        request.body = .bytes(ByteBuffer(bytes: body))
-        let (client, timeout, prepared) = (self.client, self.timeout, request)
+    private func exchange(_ path: String, _ body: [UInt8]) async throws(TrackingError) -> (status: Int, bytes: [UInt8])
+    {
+        let request = HTTPClient.Request(
+            self.url + path, method: .post, headers: [("Content-Type", "application/json")], body: body)
+        let reason: String
         do {
-            let answer = try await withTimeLimit(timeout) {
-                let response = try await client.execute(prepared, timeout: TimeAmount(timeout))
-                let bytes = try await response.body.collect(upTo: Self.maximumAnswerBytes)
-                return (response.status.code, Array(bytes.readableBytesView))
+            let answer = try await self.client.exchange(
+                request, within: self.timeout, upTo: Self.maximumAnswerBytes)
+            switch answer.incompleteness {
+            case nil: return (answer.status, answer.body)
+            case .tooLong: reason = "the answer has more than \(Self.maximumAnswerBytes) bytes"
+            case .cut: reason = "the answer is incomplete"
             }
-            guard let answer else { throw HTTPClientError.deadlineExceeded }
-            return answer
         } catch {
-            throw TrackingError(
-                .engineUnavailable,
-                "cannot reach the routing engine at \(self.url): \(error). Start the engine, and check its address")
+            reason = "\(error)"
         }
+        throw TrackingError(
+            .engineUnavailable,
+            "cannot reach the routing engine at \(self.url): \(reason). Start the engine, and check its address")
     }
 }

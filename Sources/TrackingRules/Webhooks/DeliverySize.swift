@@ -28,7 +28,7 @@ struct DeliverySize: Equatable {
     /// - Parameters:
     ///   - status: The HTTP status of the answer; `nil` for no answer.
     ///   - count: The number of delivered messages, ≥ 1.
-    mutating func answered(_ status: UInt?, count: Int) -> Verdict {
+    mutating func answered(_ status: Int?, count: Int) -> Verdict {
         switch status {
         case .some(200..<300):
             self.failures = 0

@@ -1,10 +1,7 @@
-package import AsyncHTTPClient
 package import Logging
-import NIOCore
-import NIOHTTP1
-import NIOSSL
 import ServiceLifecycle
 package import TrackingCore
+package import TrackingHTTP
 
 /// Delivers the messages of the outbox to one webhook, in order. A delivery is repeated until the webhook accepts it,
 /// and later messages wait. A single message that the webhook rejects because of its content is skipped.
@@ -28,7 +25,7 @@ package struct WebhookSender: Sendable {
     ///   - kinds: The kinds of messages to deliver.
     ///   - outbox: The outbox to read the messages from.
     ///   - client: The HTTP client.
-    ///   - timeout: The time limit for the head of an answer, and again for its body.
+    ///   - timeout: The time limit for a request with its answer.
     ///   - figures: The metrics of the webhook.
     ///   - logger: The logger for failed deliveries.
     ///   - now: Returns the time of the wall clock, for the signatures.
@@ -101,7 +98,7 @@ package struct WebhookSender: Sendable {
 
     /// The webhook's answer to a delivery: an HTTP status, or the reason for a missing answer.
     private struct Answer {
-        var status: UInt?
+        var status: Int?
         var text: String
         /// The pause that the webhook asks for in the header `Retry-After`, at most ``maximumBackoff``; zero if it asks
         /// for none.
@@ -109,31 +106,20 @@ package struct WebhookSender: Sendable {
     }
 
     private func deliver(_ body: [UInt8]) async -> Answer {
-        var request = HTTPClientRequest(url: self.webhook.url)
-        request.method = .POST
-        request.headers.add(name: "content-type", value: "application/json")
-        request.headers.add(name: "user-agent", value: "godwit")
-        request.headers.add(name: "godwit-signature", value: self.webhook.signature(of: body, at: self.now()))
-        request.body = .bytes(ByteBuffer(bytes: body))
+        let signature = self.webhook.signature(of: body, at: self.now())
+        let request = HTTPClient.Request(
+            self.webhook.url, method: .post,
+            headers: [
+                ("content-type", "application/json"), ("user-agent", "godwit"), ("godwit-signature", signature),
+            ], body: body)
         do {
-            let response = try await self.client.execute(request, timeout: TimeAmount(self.timeout))
-            await self.read(response.body)
-            let wait = response.headers.first(name: "retry-after").flatMap { UInt32($0) }.map { Duration.seconds($0) }
+            // The body is not used. It is read so that the connection can be used again.
+            let answer = try await self.client.exchange(request, within: self.timeout, upTo: 64 * 1024)
             return Answer(
-                status: response.status.code, text: "HTTP status \(response.status.code)",
-                wait: min(wait ?? .zero, Self.maximumBackoff))
+                status: answer.status, text: "HTTP status \(answer.status)",
+                wait: min(answer.retryAfter, Self.maximumBackoff))
         } catch {
             return Answer(status: nil, text: "\(error)")
-        }
-    }
-
-    /// Reads and discards the body of a webhook's answer, up to 64 KiB, so that the connection can be used again.
-    private func read(_ body: HTTPClientResponse.Body) async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { _ = try? await body.collect(upTo: 64 * 1024) }
-            group.addTask { try? await Task.sleep(for: self.timeout) }
-            await group.next()
-            group.cancelAll()
         }
     }
 
@@ -157,18 +143,5 @@ package struct WebhookSender: Sendable {
     private static func backoff(after failures: Int) -> Duration {
         let full = min(Self.maximumBackoff, .seconds(1 << min(failures - 1, 10)))
         return full / 2 + .milliseconds(Int64.random(in: 0...(full / 2).inMilliseconds))
-    }
-}
-
-extension HTTPClient.Configuration {
-    /// The HTTP configuration for webhooks: TLS 1.2 or newer, and no redirects, so that a message reaches the
-    /// configured server only.
-    package static var webhooks: Self {
-        var tls = TLSConfiguration.makeClientConfiguration()
-        tls.minimumTLSVersion = .tlsv12
-        var configuration = Self(tlsConfiguration: tls)
-        configuration.redirectConfiguration = .disallow
-        configuration.timeout = .init(connect: .seconds(5), read: .seconds(10))
-        return configuration
     }
 }

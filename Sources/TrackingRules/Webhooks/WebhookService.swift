@@ -1,7 +1,7 @@
-import AsyncHTTPClient
 package import Logging
 import ServiceLifecycle
 import TrackingCore
+import TrackingHTTP
 import TrackingRuntime
 
 /// Delivers the messages of the outbox to all webhooks over one HTTP client. A slow webhook does not delay the others.
@@ -44,7 +44,7 @@ package struct WebhookService: Service {
 
     /// Delivers messages to all webhooks until a graceful shutdown or cancellation.
     package func run() async throws {
-        let client = HTTPClient(configuration: .webhooks)
+        let client = HTTPClient()
         let clock = DeviceClock()
         await withTaskGroup(of: Void.self) { group in
             for recipient in self.recipients {
@@ -56,6 +56,5 @@ package struct WebhookService: Service {
                 }
             }
         }
-        try await client.shutdown()
     }
 }
