@@ -50,7 +50,7 @@ drills: setup
 	swift test $(SWIFT_FLAGS) --filter 'Tracking(Core|History|Publisher|Subscriber)Tests'
 	GODWIT_FLIPS=1000 swift test $(SWIFT_FLAGS) --filter SpoolDamageTests
 	GODWIT_DRILL_KILLS=200 GODWIT_DRILL_STALL=60 GODWIT_DRILL_BACKLOG=100000 swift test $(SWIFT_FLAGS) \
-	    --filter 'RecordingDrillTests|RecorderDrillTests|RecordTests|GatewayDrillTests|ForwardDrillTests'
+	    --filter 'RecordingDrillTests|RecorderDrillTests|RecordTests|GatewayDrillTests|Forward.*DrillTests'
 	GODWIT_DRILL_DAMAGE=1000 swift test $(SWIFT_FLAGS) --filter DamagedStreamDrillTests
 	GODWIT_DRILL_TRACKABLES=10000 swift test $(SWIFT_FLAGS) --filter RetainedDrillTests
 	GODWIT_DRILL_ORDERS=10000 swift test $(SWIFT_FLAGS) --filter AnyOrderTests

@@ -136,9 +136,8 @@ let package = Package(
         .target(
             name: "TrackingForwarding",
             dependencies: [
-                "TrackingCore", "TrackingCrypto", "TrackingHTTP", "TrackingRuntime", "TrackingStore", coreMetrics,
-                lifecycle,
-                logging,
+                "TrackingCore", "TrackingCrypto", "TrackingHTTP", "TrackingMQTT", "TrackingRuntime", "TrackingStore",
+                coreMetrics, lifecycle, logging,
             ],
             swiftSettings: settings),
         .target(
@@ -258,7 +257,7 @@ let package = Package(
         .testTarget(
             name: "TrackingForwardingTests",
             dependencies: [
-                "TrackingCore", "TrackingCrypto", "TrackingForwarding", "TrackingStore", "TestSupport",
+                "TrackingCore", "TrackingCrypto", "TrackingForwarding", "TrackingMQTT", "TrackingStore", "TestSupport",
                 httpTypes, hummingbird, logging, nioCore,
             ],
             swiftSettings: settings),

@@ -1,10 +1,13 @@
 package import TrackingCore
 import TrackingCrypto
+import TrackingMQTT
 
-/// The address of a sink, with the protocol that it understands, such as `overland+https://example.org/api/overland`.
+/// The address of a sink, with the protocol that it understands, such as `overland+https://example.org/api/overland` or
+/// `mqtts://me@broker.example.org`.
 ///
 /// A fragment names a file with the secret of this sink alone: `#token-file=PATH` for Overland, `#secret-file=PATH` for
-/// a webhook.
+/// a webhook, `#password-file=PATH` for a broker. The fragment of a broker can also have `ca=PATH`, a file with the
+/// certificate authorities, and `topic-root=LEVELS`, with `&` between them.
 package struct ForwardAddress: Hashable, Sendable, CustomStringConvertible {
     /// The protocol of a sink.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
@@ -12,17 +15,34 @@ package struct ForwardAddress: Hashable, Sendable, CustomStringConvertible {
         case overland
         /// CloudEvents 1.0 in JSON batches, signed.
         case webhook
+        /// Godwit's protocol at another broker.
+        case mqtt
 
         /// The key of the fragment that names the file with the sink's secret.
-        package var secretKey: String { self == .overland ? "token-file" : "secret-file" }
+        package var secretKey: String {
+            switch self {
+            case .overland: "token-file"
+            case .webhook: "secret-file"
+            case .mqtt: "password-file"
+            }
+        }
     }
 
     /// The protocol of the sink.
     package let kind: Kind
-    /// The address without the protocol and the fragment: `http://` or `https://`, with a host.
+    /// The address without the fragment: `http://` or `https://` with a host, or `mqtt://` or `mqtts://` with a host
+    /// and perhaps a user.
     package let url: String
     /// The path of the file with the secret of this sink; `nil` for the secret of all sinks of this kind.
-    package let secretFile: String?
+    package private(set) var secretFile: String?
+    /// The path of the file with the certificate authorities of a broker; `nil` for those of the system.
+    package private(set) var authorities: String?
+    /// The topic root at a broker.
+    package private(set) var topicRoot = TopicRoot.standard
+    /// The address without secrets, for logs and messages.
+    package let description: String
+    /// The part of the address that tells two sinks apart.
+    private let identity: String
 
     /// Parses the address of a sink.
     ///
@@ -30,41 +50,78 @@ package struct ForwardAddress: Hashable, Sendable, CustomStringConvertible {
     ///   have a secret in its query.
     package init(_ text: String) throws(TrackingError) {
         guard text.utf8.count <= 2048 else { throw Self.error("it has more than 2048 bytes. Use a shorter address") }
-        guard let sign = text.firstIndex(of: "+"), let kind = Kind(rawValue: String(text[..<sign])) else {
-            throw Self.error(
-                "it must begin with overland+https://, overland+http://, webhook+https:// or webhook+http://")
+        let parts = text.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+        let start = parts.first ?? ""
+        if start.hasPrefix("mqtt://") || start.hasPrefix("mqtts://") {
+            let (endpoint, credentials) = try MQTTEndpoint.parse(String(start))
+            (self.kind, self.url, self.description) = (.mqtt, String(start), "\(endpoint)")
+            self.identity = credentials.map { "\(endpoint) \($0.user)" } ?? "\(endpoint)"
+        } else {
+            (self.kind, self.url) = try Self.http(start)
+            (self.description, self.identity) = (Self.withoutPath(self.kind, self.url), self.url)
         }
-        let parts = text[text.index(after: sign)...].split(
-            separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
-        let url = String(parts[0])
+        if parts.count > 1 { try self.read(fragment: parts[1]) }
+    }
+
+    /// Returns the protocol and the URL of an address that begins with the protocol and `+`.
+    private static func http(_ text: Substring) throws(TrackingError) -> (Kind, String) {
+        guard let sign = text.firstIndex(of: "+"), let kind = Kind(rawValue: String(text[..<sign])), kind != .mqtt
+        else {
+            throw Self.error(
+                "it must begin with overland+https://, overland+http://, webhook+https://, webhook+http://, mqtts:// or mqtt://"
+            )
+        }
+        let url = text[text.index(after: sign)...]
         guard url.wholeMatch(of: #/https?:\/\/[^\/?#@\s]+([\/?][^\s]*)?/#) != nil else {
             throw Self.error(
                 "after \(kind)+ it must be an http:// or https:// URL with a host, and without a user and spaces")
         }
-        self.kind = kind
-        self.url = url
-        guard parts.count > 1 else {
-            self.secretFile = nil
-            return
+        return (kind, String(url))
+    }
+
+    /// Returns a URL with its protocol, and without path and query, which may be secret.
+    private static func withoutPath(_ kind: Kind, _ url: String) -> String {
+        let parts = url.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+        return "\(kind.rawValue)+\(parts[0])//\(parts[2].prefix { !"/?".contains($0) })"
+    }
+
+    private mutating func read(fragment: Substring) throws(TrackingError) {
+        guard self.kind == .mqtt else {
+            self.secretFile = Self.value(of: self.kind.secretKey, in: fragment)
+            guard self.secretFile == nil else { return }
+            throw Self.error("after # it must have \(self.kind.secretKey)=PATH")
         }
-        let fragment = parts[1]
-        guard fragment.hasPrefix("\(kind.secretKey)="), fragment.utf8.count > kind.secretKey.utf8.count + 1 else {
-            throw Self.error("after # it must have \(kind.secretKey)=PATH")
+        for member in fragment.split(separator: "&", omittingEmptySubsequences: false) {
+            if let path = Self.value(of: self.kind.secretKey, in: member) {
+                self.secretFile = path
+            } else if let path = Self.value(of: "ca", in: member) {
+                self.authorities = path
+            } else if let levels = Self.value(of: "topic-root", in: member) {
+                do throws(TrackingError) {
+                    self.topicRoot = try TopicRoot(levels)
+                } catch {
+                    throw Self.error(error.message)
+                }
+            } else {
+                throw Self.error(
+                    "after # it must have password-file=PATH, ca=PATH or topic-root=LEVELS, with & between them")
+            }
         }
-        self.secretFile = String(fragment.dropFirst(kind.secretKey.count + 1))
+    }
+
+    /// Returns the value of a member `KEY=VALUE`; `nil` for another key and for an empty value.
+    private static func value(of key: String, in member: Substring) -> String? {
+        guard member.hasPrefix("\(key)=") else { return nil }
+        let value = member.dropFirst(key.count + 1)
+        return value.isEmpty ? nil : String(value)
     }
 
     /// The name of the sink in the history: the protocol, and a digest of the address. Another secret file does not
-    /// change it.
+    /// change it, nor does another password of a broker's user.
     package var name: String {
-        let digest = SHA256.digest(of: Array(self.url.utf8)).prefix(12)
+        let root = self.topicRoot == .standard ? "" : " \(self.topicRoot.path)"
+        let digest = SHA256.digest(of: Array("\(self.identity)\(root)".utf8)).prefix(12)
         return "\(self.kind.rawValue):\(digest.hexText)"
-    }
-
-    /// The address with its protocol, and without path and query, which may be secret.
-    package var description: String {
-        let parts = self.url.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
-        return "\(self.kind.rawValue)+\(parts[0])//\(parts[2].prefix { !"/?".contains($0) })"
     }
 
     private static func error(_ rule: String) -> TrackingError {

@@ -23,19 +23,19 @@ package struct ForwardBatch: Hashable, Sendable {
         self.trip = trip
     }
 
-    /// Returns the JSON of a request with the first of the points: as many as fit into ``maximumBytes``, at least one.
-    ///
-    /// - Returns: The body, and the number of its points.
-    package func body(for kind: ForwardAddress.Kind) -> (bytes: [UInt8], count: Int) {
-        switch kind {
-        case .overland:
-            let rest = OverlandRequest.rest(of: self)
-            return self.list(from: "{\"locations\":[", to: Array("]".utf8) + rest + Array("}".utf8)) {
-                OverlandRequest.feature($0, of: self.trackable)
-            }
-        case .webhook:
-            return self.list(from: "[", to: Array("]".utf8)) { CloudEvent.json($0, of: self.trackable) }
+    /// The JSON of an Overland request with the first of the points: as many as fit into ``maximumBytes``, at least
+    /// one. `count` is their number.
+    package var overlandBody: (bytes: [UInt8], count: Int) {
+        let rest = OverlandRequest.rest(of: self)
+        return self.list(from: "{\"locations\":[", to: Array("]".utf8) + rest + Array("}".utf8)) {
+            OverlandRequest.feature($0, of: self.trackable)
         }
+    }
+
+    /// The JSON of a batch of CloudEvents with the first of the points: as many as fit into ``maximumBytes``, at least
+    /// one. `count` is their number.
+    package var webhookBody: (bytes: [UInt8], count: Int) {
+        self.list(from: "[", to: Array("]".utf8)) { CloudEvent.json($0, of: self.trackable) }
     }
 
     private func list(

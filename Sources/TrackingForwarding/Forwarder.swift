@@ -8,7 +8,7 @@ package import TrackingStore
 /// Sends the recorded points of a history to sinks. A slow sink does not delay the others.
 package struct Forwarder: Service {
     private let store: any ForwardingStore
-    private let sinks: [HTTPSink]
+    private let sinks: [ForwardSink]
     private let batchSize: Int
     private let endsWhenEmpty: Bool
     private let isForwarded: @Sendable (TrackableID) -> Bool
@@ -29,7 +29,7 @@ package struct Forwarder: Service {
     ///   - logger: The logger for failures.
     ///   - isForwarded: Returns `true` for a trackable whose points are forwarded. The points of others leave the queues.
     package init(
-        _ store: any ForwardingStore, to sinks: [HTTPSink], batchSize: Int, endsWhenEmpty: Bool = false,
+        _ store: any ForwardingStore, to sinks: [ForwardSink], batchSize: Int, endsWhenEmpty: Bool = false,
         health: ForwardHealth = ForwardHealth(), logger: Logger = Logger(label: "godwit.forward"),
         isForwarded: @escaping @Sendable (TrackableID) -> Bool = { _ in true }
     ) {
@@ -51,22 +51,61 @@ package struct Forwarder: Service {
         await cancelWhenGracefulShutdown {
             await withTaskGroup(of: Void.self) { group in
                 for sink in self.sinks {
-                    group.addTask {
-                        var work = SinkWork(
-                            sink, self.store, client, health: self.health, logger: self.logger,
-                            isForwarded: self.isForwarded)
-                        await work.run(
-                            ForwardStateMachine(batchSize: self.batchSize, endsWhenEmpty: self.endsWhenEmpty))
-                    }
+                    group.addTask { await self.forward(to: sink, client) }
                 }
             }
+        }
+    }
+
+    /// Forwards points to one sink, and holds its connection meanwhile.
+    private func forward(to sink: ForwardSink, _ client: HTTPClient) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await sink.run() }
+            var work = SinkWork(
+                sink, self.store, client, health: self.health, logger: self.logger, isForwarded: self.isForwarded)
+            await work.run(ForwardStateMachine(batchSize: self.batchSize, endsWhenEmpty: self.endsWhenEmpty))
+            group.cancelAll()
+        }
+    }
+}
+
+/// A server to which points are forwarded: an HTTP server or a broker.
+package enum ForwardSink: Sendable {
+    case http(HTTPSink)
+    case mqtt(MQTTSink)
+
+    /// The address of the server.
+    package var address: ForwardAddress {
+        switch self {
+        case .http(let sink): sink.address
+        case .mqtt(let sink): sink.address
+        }
+    }
+
+    /// Holds the connection to a broker until the task is cancelled. Returns at once for an HTTP server.
+    func run() async {
+        if case .mqtt(let sink) = self { await sink.run() }
+    }
+
+    /// Sends the first points of a batch, and returns the result with the number of points that were sent.
+    ///
+    /// - Parameters:
+    ///   - batch: The batch.
+    ///   - client: The client for an HTTP server.
+    ///   - now: The time of the wall clock, for signatures.
+    func send(
+        _ batch: ForwardBatch, over client: HTTPClient, at now: UnixTime
+    ) async -> (answer: ForwardAnswer, count: Int) {
+        switch self {
+        case .http(let sink): await sink.send(batch, over: client, at: now)
+        case .mqtt(let sink): await sink.send(batch)
         }
     }
 }
 
 /// Performs the steps of the forwarding to one sink.
 private struct SinkWork {
-    private let sink: HTTPSink
+    private let sink: ForwardSink
     private let store: any ForwardingStore
     private let client: HTTPClient
     private let health: ForwardHealth
@@ -81,7 +120,7 @@ private struct SinkWork {
     private var sent = 0
 
     init(
-        _ sink: HTTPSink, _ store: any ForwardingStore, _ client: HTTPClient, health: ForwardHealth, logger: Logger,
+        _ sink: ForwardSink, _ store: any ForwardingStore, _ client: HTTPClient, health: ForwardHealth, logger: Logger,
         isForwarded: @escaping @Sendable (TrackableID) -> Bool
     ) {
         self.sink = sink

@@ -19,10 +19,13 @@ package struct HTTPSink: Sendable {
     ///   - address: The address of the server.
     ///   - secret: The token of an Overland server, or the key of a webhook's signatures; `nil` for none.
     ///   - timeout: The time limit for a request with its answer.
-    /// - Throws: `invalidConfiguration` for a webhook without a secret of at least 16 bytes.
+    /// - Throws: `invalidConfiguration` for a broker, and for a webhook without a secret of at least 16 bytes.
     package init(
         _ address: ForwardAddress, secret: String?, timeout: Duration = HTTPSink.standardTimeout
     ) throws(TrackingError) {
+        guard address.kind != .mqtt else {
+            throw TrackingError(.invalidConfiguration, "cannot send HTTP requests to the broker \(address)")
+        }
         guard address.kind != .webhook || (secret?.utf8.count ?? 0) >= 16 else {
             throw TrackingError(
                 .invalidConfiguration,
@@ -44,23 +47,21 @@ package struct HTTPSink: Sendable {
     package func send(
         _ batch: ForwardBatch, over client: HTTPClient, at now: UnixTime
     ) async -> (answer: ForwardAnswer, count: Int) {
-        let (body, count) = batch.body(for: self.address.kind)
+        let (body, count) = self.address.kind == .overland ? batch.overlandBody : batch.webhookBody
         let headers = [("user-agent", "godwit")] + self.headers(of: body, at: now)
         let request = HTTPClient.Request(self.address.url, method: .post, headers: headers, body: body)
         return (await self.exchange(request, count, client), count)
     }
 
     private func headers(of body: [UInt8], at now: UnixTime) -> [(String, String)] {
-        switch self.address.kind {
-        case .overland:
-            return [("content-type", "application/json"), ("accept", "application/json")]
-                + (self.secret.map { [("authorization", "Bearer \($0)")] } ?? [])
-        case .webhook:
+        guard self.address.kind == .overland else {
             return [
                 ("content-type", "application/cloudevents-batch+json"),
                 ("godwit-signature", self.signature(of: body, at: now)),
             ]
         }
+        return [("content-type", "application/json"), ("accept", "application/json")]
+            + (self.secret.map { [("authorization", "Bearer \($0)")] } ?? [])
     }
 
     /// Returns the signature of a request: `t=UNIXTIME,v1=HEX`, with the HMAC-SHA256 of `UNIXTIME.BODY`, as the webhooks

@@ -22,13 +22,14 @@ struct Forward: AsyncParsableCommand {
             that is no longer named with --to is forgotten, and gets everything again when it is named again. Exit code \
             66: the history or a file with a secret cannot be read.
 
-            Example:
+            Examples:
               godwit forward --to overland+https://example.org/overland --token-file token
+              godwit forward --to mqtts://forwarder@broker.example.org#password-file=password
             """)
 
     @Option(
         help: ArgumentHelp(
-            "Send to this server: overland+https://HOST/PATH for an Overland server, or webhook+https://HOST/PATH for signed CloudEvents; with #token-file=PATH or #secret-file=PATH for a secret of its own. Repeatable.",
+            "Send to this server: overland+https://HOST/PATH for an Overland server, webhook+https://HOST/PATH for signed CloudEvents, or mqtts://[USER@]HOST for the recorder at another broker; with #token-file=PATH, #secret-file=PATH or #password-file=PATH for a secret of its own. Repeatable.",
             valueName: "address"), transform: ForwardAddress.checked)
     var to: [ForwardAddress] = []
 
@@ -96,9 +97,7 @@ struct Forward: AsyncParsableCommand {
 
     func run() async throws {
         Program.startLogging(Logger.Level(rawValue: self.logLevel) ?? .warning)
-        let sinks = try self.to.map { (address) throws(TrackingError) in
-            try HTTPSink(address, secret: try self.secret(of: address))
-        }
+        let sinks = try self.to.map { (address) throws(TrackingError) in try self.sink(address) }
         let server = self.listen.map { ForwardServer(listen: $0) }
         let health = server?.health ?? ForwardHealth()
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
@@ -115,6 +114,16 @@ struct Forward: AsyncParsableCommand {
             try await Program.run(forwarder, beside: server?.service)
             notifier?.stopping()
         }
+    }
+
+    private func sink(_ address: ForwardAddress) throws(TrackingError) -> ForwardSink {
+        guard address.kind == .mqtt else { return .http(try HTTPSink(address, secret: try self.secret(of: address))) }
+        guard let path = address.secretFile else { return .mqtt(try MQTTSink(address, password: nil)) }
+        let password: @Sendable () throws(TrackingError) -> String = { () throws(TrackingError) in
+            try SecretFile.read(path, "password file")
+        }
+        _ = try password()
+        return .mqtt(try MQTTSink(address, password: password))
     }
 
     /// Returns the token or the key for a server: the first line of its own file, otherwise that of the file for all

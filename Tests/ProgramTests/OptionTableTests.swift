@@ -93,7 +93,7 @@ import Testing
         HistoryCase(
             Forward.self, ["forward", "--to", "overland+https://example.org/a"],
             Self.place + [
-                ("to", "webhook+https://example.org/hook"), ("token-file", "/etc/token"),
+                ("to", "mqtts://me@broker.example.org#password-file=/etc/password"), ("token-file", "/etc/token"),
                 ("secret-file", "/etc/secret"),
                 ("batch-size", "50"), ("once", nil), ("only", "van"), ("except", "bus"), ("listen", "127.0.0.1:0"),
                 ("log-level", "debug"),

@@ -22,7 +22,9 @@ import TrackingCore
         "", "https://example.org/overland", "overland", "overland+", "overland+ftp://example.org/", "mqtt+https://a/",
         "overland+https://", "overland+https:///a", "overland+https://me:secret@example.org/", "webhook+https://a b/",
         "overland+https://example.org/#secret-file=a", "overland+https://example.org/#token-file=",
-        "overland+https://example.org/" + String(repeating: "a", count: 2048),
+        "overland+https://example.org/" + String(repeating: "a", count: 2048), "mqtt://", "mqtt://a/b", "mqtt://a#",
+        "mqtt://a#token-file=a", "mqtt://a#password-file=a&", "mqtt://a#topic-root=+", "mqtt+mqtt://a",
+        "mqtts://me:secret@broker.example.org/path",
     ])
     func anAddressOfAnotherFormIsRejected(text: String) {
         let error = #expect(throws: TrackingError.self) { _ = try ForwardAddress(text) }
@@ -36,6 +38,21 @@ import TrackingCore
         #expect(!address.name.contains("secret"))
         let other = try ForwardAddress("overland+https://example.org:8443/a/b?token=secret#token-file=x")
         #expect(address.name == other.name)
+    }
+
+    @Test func theAddressOfABrokerHasFilesAndATopicRoot() throws {
+        let address = try ForwardAddress(
+            "mqtts://me:secret@broker.example.org#password-file=/a b#c&ca=/etc/ca.pem&topic-root=acme/eu")
+        #expect(address.kind == .mqtt && address.url == "mqtts://me:secret@broker.example.org")
+        #expect(address.secretFile == "/a b#c" && address.authorities == "/etc/ca.pem")
+        #expect(address.topicRoot.path == "acme/eu")
+        #expect("\(address)" == "mqtts://broker.example.org:8883")
+        let names = try [
+            "mqtts://me@broker.example.org", "mqtts://you@broker.example.org", "mqtts://broker.example.org",
+            "mqtt://broker.example.org", "mqtts://me@broker.example.org#topic-root=acme",
+        ].map { try ForwardAddress($0).name }
+        #expect(Set(names).count == names.count)
+        #expect(try ForwardAddress("mqtts://me:x@broker.example.org:8883#ca=a").name == names[0])
     }
 
     private static func point() throws -> Location {
@@ -54,7 +71,7 @@ import TrackingCore
             id: "t1", mode: "car", start: UnixTime(1_789_999_000), stream: try #require(StreamID("s")), seq: 1)
         trip.distance = 1200
         let batch = ForwardBatch(trackable: van, points: [try Self.point()], current: try Self.point(), trip: trip)
-        let (body, count) = batch.body(for: .overland)
+        let (body, count) = batch.overlandBody
         let feature = """
             {"type":"Feature","geometry":{"coordinates":[-8.63,52.66],"type":"Point"},"properties":{"altitude":12.5,\
             "battery_level":0.83,"course":271,"device_id":"van/7","horizontal_accuracy":4,"motion":["driving"],\
@@ -72,7 +89,7 @@ import TrackingCore
     @Test func aMemberWithAnotherMeaningInOverlandIsLeftOut() throws {
         var point = try Self.point()
         point.extra = Array(#"{"action":"visit","device_id":"x","wifi":"a"}"#.utf8)
-        let (body, _) = ForwardBatch(trackable: try TrackableID("van"), points: [point]).body(for: .overland)
+        let (body, _) = ForwardBatch(trackable: try TrackableID("van"), points: [point]).overlandBody
         let text = String(decoding: body, as: UTF8.self)
         #expect(!text.contains("visit") && !text.contains("\"x\"") && text.contains(#""wifi":"a""#))
     }
@@ -81,20 +98,20 @@ import TrackingCore
         var loose = try Self.point()
         loose.stream = nil
         let batch = ForwardBatch(trackable: try TrackableID("van 7/ä"), points: [try Self.point(), loose])
-        let events = try #require(try JSONValue(json: batch.body(for: .webhook).bytes).list)
+        let events = try #require(try JSONValue(json: batch.webhookBody.bytes).list)
         #expect(events.count == 2 && events[0]["id"] == .text("s/7"))
         #expect(events[1]["id"]?.text?.utf8.count == 32)
         #expect(
             events[0]["source"] == .text("/trackables/van%207%2F%C3%A4") && events[0]["specversion"] == .text("1.0"))
         #expect(events[0]["data"]?["properties"]?["speed"] == .number(8.25))
-        #expect(try JSONValue(json: batch.body(for: .webhook).bytes).list == events)
+        #expect(try JSONValue(json: batch.webhookBody.bytes).list == events)
     }
 
-    @Test(arguments: ForwardAddress.Kind.allCases) func aRequestHasALimitedSize(kind: ForwardAddress.Kind) throws {
+    @Test(arguments: [true, false]) func aRequestHasALimitedSize(isOverland: Bool) throws {
         var point = try Self.point()
         point.extra = Array("{\"rest\":\"\(String(repeating: "x", count: 3000))\"}".utf8)
         let batch = ForwardBatch(trackable: try TrackableID("van"), points: Array(repeating: point, count: 1000))
-        let (body, count) = batch.body(for: kind)
+        let (body, count) = isOverland ? batch.overlandBody : batch.webhookBody
         #expect(body.count <= ForwardBatch.maximumBytes && body.count > ForwardBatch.maximumBytes - 5000)
         #expect((100..<1000).contains(count))
     }

@@ -120,7 +120,7 @@ import TrackingStore
             try await self.withServer(fates) { server, port in
                 let address = try ForwardAddress("overland+http://127.0.0.1:\(port)/in")
                 let sink = try HTTPSink(address, secret: "token", timeout: .milliseconds(700))
-                try await Forwarder(store, to: [sink], batchSize: 20, endsWhenEmpty: true).run()
+                try await Forwarder(store, to: [.http(sink)], batchSize: 20, endsWhenEmpty: true).run()
                 #expect(server.left == 0)
                 let stored = server.stored.withLock { $0 }
                 #expect(stored.count == 400, "\(stored.count) of 400 arrived")
@@ -147,7 +147,7 @@ import TrackingStore
                     // The queues exist before the forwarder runs.
                     try await store.beginForwarding(to: [slow.address.name, webhook.address.name])
                     let forwarding = Task {
-                        try await Forwarder(store, to: [slow, webhook], batchSize: 30).run()
+                        try await Forwarder(store, to: [.http(slow), .http(webhook)], batchSize: 30).run()
                     }
                     while try await !store.nextForwarded(to: webhook.address.name, limit: 1).entries.isEmpty
                         || server.requests.withLock({ $0.count }) < 3
@@ -178,7 +178,9 @@ import TrackingStore
             for name in ["bus", "car", "van"] { try await self.store(1...10, of: name, in: store) }
             try await self.withServer { server, port in
                 let sink = try HTTPSink(try ForwardAddress("overland+http://127.0.0.1:\(port)/in"), secret: nil)
-                let forwarder = Forwarder(store, to: [sink], batchSize: 4, endsWhenEmpty: true) { $0.rawValue == "car" }
+                let forwarder = Forwarder(store, to: [.http(sink)], batchSize: 4, endsWhenEmpty: true) {
+                    $0.rawValue == "car"
+                }
                 try await forwarder.run()
                 #expect(server.stored.withLock { $0.keys.allSatisfy { $0.hasPrefix("car ") } && $0.count == 10 })
             }
