@@ -135,6 +135,54 @@ import Testing
         #expect(try await gateway.result(within: .seconds(60)).code == 0)
     }
 
+    /// The requests of NextBillion.ai's SDK: the token is in the parameter `key`, and every answer has a `status`.
+    @Test func theUploadOfNextBillionsSDKIsPublished() async throws {
+        let scene = try await Scene()
+        let token = try await scene.token("jane", ["--publish", "bike"])
+        let reader = try await scene.token("desk", ["--read-all"])
+        let (gateway, address) = try await scene.serve(["--max-body", "2000"])
+        let body = try Self.fixture("nextbillion-upload.json")
+        func send(_ body: Data?, to path: String, _ key: String?) async throws -> (Int, [String: String]) {
+            let query = key.map { [URLQueryItem(name: "key", value: $0)] } ?? []
+            let answer = try await Self.send(
+                body, to: address.appending(path: path).appending(queryItems: query),
+                ["Content-Type": "application/json", "User-Agent": "OkHttp"])
+            let members = try JSONSerialization.jsonObject(with: Data(answer.body.utf8)) as? [String: String]
+            return (answer.status, try #require(members, "\(answer.body)"))
+        }
+        for _ in 0..<2 {
+            let (status, members) = try await send(body, to: "skynet/asset/bike/track", token)
+            #expect(status == 200 && members == ["status": "Ok"])
+        }
+        try await scene.tap.wait { $0.updates(of: "bike").last?.seq == 2 }
+        let update = try #require(scene.tap.messages(on: "bike").last?.json["location"])
+        #expect(WireTap.properties(update)["mode"] as? String == "ACTIVE")
+
+        let failures: [(Data?, String, String?, Int, String)] = [
+            (body, "skynet/asset/bike/track", "no", 401, "Unauthorized"),
+            (body, "skynet/asset/bike/track", nil, 401, "Unauthorized"),
+            (body, "skynet/asset/bike/track", reader, 403, "Forbidden"),
+            (body, "skynet/asset/truck/track", token, 403, "Forbidden"),
+            (Data("{}".utf8), "skynet/asset/bike/track", token, 400, "Bad Request"),
+            (Data(repeating: 0x20, count: 2_001), "skynet/asset/bike/track", token, 413, "Payload Too Large"),
+            (body, "skynet/asset/bike/bind", token, 404, "Not Found"),
+            (nil, "skynet/asset/bike/track", token, 405, "Method Not Allowed"),
+        ]
+        for (body, path, key, expected, phrase) in failures {
+            let (status, members) = try await send(body, to: path, key)
+            #expect(status == expected && members["status"] == phrase, "\(path) \(status) \(members)")
+            #expect(members.count == 2 && members["message"]?.isEmpty == false, "\(members)")
+        }
+        // The parameter belongs to this interface only.
+        let other = address.appending(path: "nextbillion").appending(queryItems: [
+            URLQueryItem(name: "key", value: token)
+        ])
+        #expect(try await Self.send(body, to: other, [:]).status == 401)
+        #expect(!gateway.errors.contains(token) && !gateway.errors.contains(reader), "the log has a token")
+        gateway.terminate()
+        #expect(try await gateway.result(within: .seconds(60)).code == 0)
+    }
+
     /// A phone shows the trackables that its token may read, and executes an operator's commands, with either app.
     @Test func phonesGetFriendsAndCommandsWithTheirAnswers() async throws {
         let scene = try await Scene()

@@ -536,8 +536,9 @@ import TrackingTesting
         let routes = try Gateway(configuration: gateway.configuration, subscriber: subscriber).router().routes
             .filter { $0.method != .head }.map { "\($0.method.rawValue.lowercased()) \($0.path)" }
             .filter { $0 != "get /" && !Self.undescribed.contains(where: $0.hasPrefix) }
-        // The quarantine route exists only with an intake.
-        #expect(Set(routes + ["get /api/v1/quarantine"]) == described)
+        // These routes exist only with an intake.
+        let ofPhones = ["get /api/v1/quarantine", "post /skynet/asset/{id}/track"]
+        #expect(Set(routes + ofPhones) == described)
     }
 
     /// No object has two members of one name, because parsers differ in their choice between them.

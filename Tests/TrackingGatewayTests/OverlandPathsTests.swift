@@ -18,7 +18,8 @@ import TrackingCore
 
     @Test(arguments: [
         "", "/", "//", "overland", "/a b", "/{x}", "/:x", "/*", "/\(String(repeating: "a", count: 200))", "/points",
-        "/owntracks/", "/nextbillion", "/session", "/healthz", "/s/x", "/map", "/tiles/1/2/3", "/api/v1",
+        "/owntracks/", "/nextbillion", "/skynet/asset", "/session", "/healthz", "/s/x", "/map", "/tiles/1/2/3",
+        "/api/v1",
         "/api/v1/positions", "/api/v1/live", "/api/v1/quarantine",
     ])
     func anInvalidOrUsedPathIsRejected(_ path: String) {

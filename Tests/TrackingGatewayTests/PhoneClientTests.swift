@@ -39,6 +39,16 @@ import TrackingCore
         #expect(PhoneAnswer.notTaken(self.failure, by: .other).status == 503)
     }
 
+    @Test func nextBillionsSDKGetsAStatusAndAMessage() {
+        #expect(PhoneAnswer.taken(PhoneBatch(), by: .nextBillion).body == .object(["status": .text("Ok")]))
+        let answer = PhoneAnswer.notTaken(self.failure, by: .nextBillion)
+        #expect(answer.status == 503)
+        #expect(
+            answer.body
+                == .object(["status": .text("Service Unavailable"), "message": .text("the broker is away")]))
+        #expect(PhoneAnswer.unreadable(TrackingError(.payloadTooLarge, "no"), by: .nextBillion).status == 413)
+    }
+
     @Test func ownTracksDoesNotSendTheUnreadableForEver() {
         let error = TrackingError(.invalidPayload, "not JSON")
         #expect(PhoneAnswer.unreadable(error, by: .ownTracks).status == 200)

@@ -327,9 +327,46 @@ import TrackingCore
         }
     }
 
+    /// The path of NextBillion.ai's SDK names the trackable, and the form of the answer depends on the path only.
+    @Test func nextBillionsSDKIsAnsweredInItsOwnForm() async throws {
+        let body = try clientFixture("nextbillion-upload.json")
+        let both = Caller(name: "couriers", publishes: .only([Self.van, Self.phone]))
+        try await self.withRoutes(both) { scene in
+            for userAgent in [nil, Self.overland, "Owntracks-Android/gms/420504000"] {
+                let response = try await scene.post("/skynet/asset/jane%2Dphone/track?key=x", body, userAgent)
+                #expect(try self.json(response) == .object(["status": .text("Ok")]))
+            }
+            #expect(scene.taken.ids == [Self.phone, Self.phone, Self.phone] && scene.taken.points.count == 6)
+            #expect(scene.taken.points[0].time == UnixTime(noon + 0.25) && scene.taken.points[0].batteryLevel == 0.83)
+            let unreadable = try await scene.post("/skynet/asset/van-7/track", Array(#"{"locations":7}"#.utf8))
+            #expect(unreadable.status == .badRequest)
+            let answer = try self.json(unreadable)
+            #expect(
+                answer["status"]?.text == "Bad Request" && answer["message"]?.text?.contains("LocationData") == true)
+            #expect(try await scene.quarantine.entries(limit: 9).first?.trackable == "van-7")
+            scene.taken.failure.withLock { $0 = TrackingError(.brokerUnreachable, "the broker is away") }
+            let kept = try await scene.post("/skynet/asset/van-7/track", body, Self.overland)
+            #expect(kept.status == .serviceUnavailable && kept.headers[.retryAfter] == "5")
+            #expect(try self.json(kept)["message"]?.text == "the broker is away")
+        }
+    }
+
+    /// A token for one trackable does not publish under the id of another one.
+    @Test func theTrackableInThePathMustBeThatOfTheToken() async throws {
+        let body = try clientFixture("nextbillion-upload.json")
+        try await self.withRoutes { scene in
+            try await scene.expect(.ok, "/skynet/asset/van-7/track", body)
+            try await scene.expect(.forbidden, "/skynet/asset/van-8/track", body)
+            for id in ["%", "%FF", "%00", "%0A"] {
+                try await scene.expect(.badRequest, "/skynet/asset/\(id)/track", body)
+            }
+            #expect(scene.taken.ids == [Self.van])
+        }
+    }
+
     @Test func missingTokensAndTokensWithoutAPublishRightAreRejected() async throws {
         let body = try clientFixture("points.geojsons")
-        for path in ["/overland", "/owntracks", "/nextbillion", "/points"] {
+        for path in ["/overland", "/owntracks", "/nextbillion", "/skynet/asset/van-7/track", "/points"] {
             try await self.withRoutes(nil) { scene in
                 try await scene.expect(.unauthorized, path, body)
             }

@@ -17,18 +17,23 @@ enum Credential: Equatable {
 
     /// Reads the credential of a request; `nil` for a request without one. Looks in this order for `Authorization:
     /// Bearer`, the password of `Authorization: Basic` (as OwnTracks sends it; Overland's OwnTracks mode sends `Basic
-    /// TOKEN:`), the query parameter `token`, and the cookie. Any other `Authorization` counts as an empty secret,
+    /// TOKEN:`), the query parameter `token`, on the paths of NextBillion.ai's interface `key`, and the cookie. Any other `Authorization` counts as an empty secret,
     /// which is invalid.
     init?(_ request: Request) {
         if let text = request.headers[.authorization] {
             self = .secret(Self.secret(inAuthorization: text) ?? "")
-        } else if let text = request.uri.queryParameters["token"] {
+        } else if let text = request.uri.queryParameters["token"] ?? Self.key(of: request) {
             self = .secret(String(text))
         } else if let text = Self.secret(inCookies: request.headers[values: .cookie]) {
             self = .session(text)
         } else {
             return nil
         }
+    }
+
+    private static func key(of request: Request) -> Substring? {
+        guard NextBillionInterface.contains(request.uri.path) else { return nil }
+        return request.uri.queryParameters[NextBillionInterface.key[...]]
     }
 
     private static func secret(inAuthorization text: String) -> String? {

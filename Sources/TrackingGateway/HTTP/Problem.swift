@@ -3,7 +3,8 @@ package import Hummingbird
 import NIOCore
 import TrackingCore
 
-/// The HTTP answer to a request that cannot be served: a problem detail in JSON (RFC 9457).
+/// The HTTP answer to a request that cannot be served: a problem detail in JSON (RFC 9457), and on the paths of
+/// NextBillion.ai's interface an answer in its form.
 package struct Problem: HTTPResponseError, Hashable, Sendable {
     /// The HTTP status of the answer, such as 401.
     package var status: HTTPResponse.Status
@@ -22,18 +23,25 @@ package struct Problem: HTTPResponseError, Hashable, Sendable {
 
     /// Returns the problem as the HTTP answer to a request.
     package func response(from request: Request, context: some RequestContext) -> Response {
+        let isForNextBillion = NextBillionInterface.contains(request.uri.path)
+        let content = isForNextBillion ? NextBillionInterface.failure(self.status.code, self.detail) : self.content
+        var headers = self.headers
+        headers[.contentType] = isForNextBillion ? "application/json" : "application/problem+json"
+        if self.status == .serviceUnavailable, headers[.retryAfter] == nil {
+            headers[.retryAfter] = Self.standardRetry
+        }
+        let body = ByteBuffer(bytes: content.json)
+        return Response(status: self.status, headers: headers, body: ResponseBody(byteBuffer: body))
+    }
+
+    /// The problem detail of RFC 9457.
+    private var content: JSONValue {
         var members: [String: JSONValue] = [
             "type": .text("about:blank"), "title": .text(self.status.reasonPhrase),
             "status": .number(Double(self.status.code)),
         ]
         members["detail"] = self.detail.map { .text($0) }
-        var headers = self.headers
-        headers[.contentType] = "application/problem+json"
-        if self.status == .serviceUnavailable, headers[.retryAfter] == nil {
-            headers[.retryAfter] = Self.standardRetry
-        }
-        let body = ByteBuffer(bytes: JSONValue.object(members).json)
-        return Response(status: self.status, headers: headers, body: ResponseBody(byteBuffer: body))
+        return .object(members)
     }
 }
 

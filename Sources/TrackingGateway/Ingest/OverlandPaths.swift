@@ -7,7 +7,8 @@ package struct OverlandPaths: Hashable, Sendable {
 
     /// The first parts of the gateway's own HTTP paths. A path for Overland that begins with one of them is rejected.
     private static let taken: Set<Substring> = [
-        "healthz", "leaflet", "map", "metrics", "nextbillion", "owntracks", "points", "readyz", "s", "session", "tiles",
+        "healthz", "leaflet", "map", "metrics", "nextbillion", "owntracks", "points", "readyz", "s", "session",
+        "skynet", "tiles",
     ]
     /// The path parts that follow `/api/v1` in the gateway's own HTTP paths, such as `live`. An operator cannot add a
     /// path for Overland that begins with `/api/v1` and one of these parts.

@@ -66,7 +66,8 @@ struct PendingCommands: Sendable {
     mutating func take(for id: TrackableID, by client: PhoneClient, now: UnixTime) -> Delivery {
         self.removeExpired(now)
         var delivery = Delivery()
-        guard client != .other, let entries = self.waiting.removeValue(forKey: id) else { return delivery }
+        guard [PhoneClient.ownTracks, .overland].contains(client), let entries = self.waiting.removeValue(forKey: id)
+        else { return delivery }
         for entry in entries {
             let outcome = delivery.add(entry.command, for: client)
             delivery.answers.append(

@@ -7,6 +7,8 @@ package enum PhoneClient: Hashable, Sendable {
     case overland
     /// OwnTracks. It expects a list, treats 2xx as delivered, and repeats the request endlessly after any other status.
     case ownTracks
+    /// NextBillion.ai's SDK. It reads the members `status` and `message` of every answer.
+    case nextBillion
     /// Any other program, such as Overland's fork for Android, which treats any 2xx as delivered.
     case other
 
@@ -46,6 +48,7 @@ package struct PhoneAnswer: Hashable, Sendable {
         secret: OwnTracksSecret? = nil
     ) -> PhoneAnswer {
         if client == .ownTracks { return PhoneAnswer(status: 200, body: Self.ownTracks(messages, secret)) }
+        if client == .nextBillion { return PhoneAnswer(status: 200, body: NextBillionInterface.success) }
         var body: [String: JSONValue] = [
             "result": .text("ok"), "saved": .number(Double(batch.records.count)),
             "refused": .number(Double(batch.refused.count)),
@@ -66,9 +69,9 @@ package struct PhoneAnswer: Hashable, Sendable {
     /// OwnTracks gets an answer of success, because it would otherwise repeat the request endlessly.
     package static func unreadable(_ error: TrackingError, by client: PhoneClient) -> PhoneAnswer {
         switch client {
-        case .overland: self.failed(200, error)
+        case .overland: self.failed(200, error, by: client)
         case .ownTracks: self.taken(PhoneBatch(), by: client)
-        case .other: self.failed(error.code == .payloadTooLarge ? 413 : 400, error)
+        case .nextBillion, .other: self.failed(error.code == .payloadTooLarge ? 413 : 400, error, by: client)
         }
     }
 
@@ -76,12 +79,16 @@ package struct PhoneAnswer: Hashable, Sendable {
     /// request.
     package static func notTaken(_ error: TrackingError, by client: PhoneClient) -> PhoneAnswer {
         switch client {
-        case .overland: self.failed(200, error)
-        case .ownTracks, .other: self.failed(error.code == .invalidName ? 400 : 503, error)
+        case .overland: self.failed(200, error, by: client)
+        case .ownTracks, .nextBillion, .other:
+            self.failed(error.code == .invalidName ? 400 : 503, error, by: client)
         }
     }
 
-    private static func failed(_ status: Int, _ error: TrackingError) -> PhoneAnswer {
-        PhoneAnswer(status: status, body: .object(["error": .text(error.message)]))
+    private static func failed(_ status: Int, _ error: TrackingError, by client: PhoneClient) -> PhoneAnswer {
+        let body =
+            client == .nextBillion
+            ? NextBillionInterface.failure(status, error.message) : .object(["error": .text(error.message)])
+        return PhoneAnswer(status: status, body: body)
     }
 }

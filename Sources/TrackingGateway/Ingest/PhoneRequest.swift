@@ -16,9 +16,10 @@ struct PhoneRequest {
 
     /// Reads the request of a caller that may publish.
     ///
-    /// - Parameter client: The expected program, unless `User-Agent` or the body identifies another.
-    /// - Throws: `Problem` if the request has no caller, the caller may publish nothing, the body is too large before
-    ///   or after decompression, or its compression is unknown or damaged.
+    /// - Parameter client: The expected program, unless `User-Agent` or the body identifies another. NextBillion.ai's
+    ///   SDK has a path of its own, which names the trackable, so it is always the program that is expected there.
+    /// - Throws: `Problem` if the request has no caller, the caller may publish nothing or not the trackable in the
+    ///   path, the body is too large before or after decompression, or its compression is unknown or damaged.
     init(_ request: Request, _ context: GatewayRequestContext, as client: PhoneClient) async throws {
         guard let caller = context.caller else { throw Problem.unauthorized }
         guard caller.publishes != .only([]) else {
@@ -26,16 +27,20 @@ struct PhoneRequest {
                 .forbidden,
                 "This token may not publish any trackable. Create a token with: godwit token create --publish ID")
         }
+        let named = client == .nextBillion ? try context.publishableTrackable() : nil
         let limit = context.maxUploadSize
         let received = try await request.body(upTo: limit, context)
         let body = try Self.decompressed(Array(received.readableBytesView), request, limit)
         let userAgent = request.headers[.userAgent]
         self.body = body
         let reported = PhoneClient(userAgent: userAgent, body: body)
-        self.client = reported == .other ? client : reported
+        self.client = reported == .other || named != nil ? client : reported
         self.userAgent = String((userAgent ?? "").prefix(200))
         let identity = Self.identity(request, body)
-        self.trackable = Result { () throws(TrackingError) in try identity.trackable(of: caller.publishes) }
+        self.trackable = Result { () throws(TrackingError) in
+            if let named { return named }
+            return try identity.trackable(of: caller.publishes)
+        }
     }
 
     private static func decompressed(_ body: [UInt8], _ request: Request, _ limit: Int) throws(Problem) -> [UInt8] {

@@ -81,6 +81,11 @@ package struct PhoneRoutes: Sendable {
                 try NextBillionDecoder.decode(request.body)
             }
         }
+        router.post("skynet/asset/:id/track") { request, context in
+            try await self.answer(request, context, as: .nextBillion) { request, _, _ throws(TrackingError) in
+                try NextBillionDecoder.decode(request.body)
+            }
+        }
         router.post("points") { request, context in
             try await self.answer(request, context) { request, _, _ throws(TrackingError) in
                 try PointsDecoder.decode(request.body)

@@ -124,12 +124,31 @@ extension GatewayRequestContext {
     ///   The answer does not reveal if the trackable exists.
     package func readableTrackable() throws(Problem) -> TrackableID {
         let caller = try self.requireCaller()
+        let id = try self.trackable()
+        try caller.checkReads(id)
+        return id
+    }
+
+    /// Returns the trackable in the request's path, if the caller may publish it.
+    ///
+    /// - Throws: `Problem` if the request has no caller, the id is invalid, or the caller may not publish the trackable.
+    func publishableTrackable() throws(Problem) -> TrackableID {
+        let caller = try self.requireCaller()
+        let id = try self.trackable()
+        guard caller.publishes.contains(id) else {
+            throw Problem(
+                .forbidden,
+                "This token may not publish the trackable in the path. Create a token with: godwit token create --publish ID"
+            )
+        }
+        return id
+    }
+
+    private func trackable() throws(Problem) -> TrackableID {
         guard let text = self.parameters.get("id").flatMap({ $0[...].percentDecoded }) else {
             throw Problem(.badRequest, "The id of the trackable in the path must be percent-encoded UTF-8.")
         }
-        let id = try explained { () throws(TrackingError) in try TrackableID(text) }
-        try caller.checkReads(id)
-        return id
+        return try explained { () throws(TrackingError) in try TrackableID(text) }
     }
 }
 
