@@ -10,6 +10,7 @@ extension AgentStatus {
             "dropped": .number(Double(self.dropped)), "quarantined": .number(Double(self.quarantined)),
         ]
         members["sensorResolution"] = self.sensorResolution?.json
+        members["receiverAsleepUntil"] = self.receiverAsleepUntil?.json
         members["lastAttempt"] = self.lastAttempt?.json
         members["lastAcknowledged"] = self.lastAcknowledged?.json
         members["lastFix"] = self.lastFix.flatMap { try? JSONValue(json: LocationCodec.encodeFeature($0)) }
@@ -65,6 +66,7 @@ extension AgentStatus {
         self.sensorResolution = try message["sensorResolution"].map { (value) throws(TrackingError) in
             try Resolution(value)
         }
+        self.receiverAsleepUntil = message.optionalTime("receiverAsleepUntil")
         self.lastAttempt = message.optionalTime("lastAttempt")
         self.lastAcknowledged = message.optionalTime("lastAcknowledged")
         self.lastFix = try message["lastFix"].map { (value) throws(TrackingError) in

@@ -75,6 +75,8 @@ public struct AgentStatus: Hashable, Sendable {
     /// The resolution (accuracy, interval, displacement) that the agent requests from the GPS receiver; `nil` while it
     /// requests none.
     public var sensorResolution: Resolution?
+    /// The time until which the GPS receiver sleeps between two fixes, by the device's clock; `nil` while it is awake.
+    public var receiverAsleepUntil: UnixTime?
     /// The trackables that the agent tracks.
     public var trackables: [Trackable] = []
     /// The number and the size of all records without an acknowledgement yet, including those of trackables that are no

@@ -493,6 +493,24 @@ import TrackingCore
         #expect(try await agent.end().code == 0)
     }
 
+    /// The agent has no connection to gpsd between two fixes of a long interval.
+    @Test func theStatusShowsUntilWhenTheReceiverSleeps() async throws {
+        let gpsd = try FakeGPSD()
+        defer { gpsd.stop() }
+        let scene = try AgentScene(await MosquittoProcess.start())
+        let agent = try await scene.start([
+            "--source", "gpsd://127.0.0.1:\(gpsd.port)", "--default-resolution", "LOW/120000/0",
+        ])
+        let status = try await scene.status { $0.receiverAsleepUntil != nil }
+        let wait = status.receiverAsleepUntil?.since(status.time) ?? .zero
+        #expect(wait > .zero && wait <= .seconds(110), "\(wait)")
+        let text = try await scene.done(["status"])
+        #expect(text.contains(#/\nreceiver      LOW\/120000\/0, asleep until \d\d:\d\d\n/#), "\(text)")
+        try await scene.done(["off"])
+        try await scene.status { !$0.isOn && $0.receiverAsleepUntil == nil }
+        #expect(try await agent.end().code == 0)
+    }
+
     /// A broker that accepts only the user `box` with the password `hunter2`.
     private static func guarded(_ scene: AgentScene) async throws -> MosquittoProcess {
         let passwords = scene.file("passwords")

@@ -28,6 +28,20 @@ import TrackingCore
             ])
     }
 
+    @Test func aSleepingReceiverHasTheTimeOfItsWaking() throws {
+        var status = Samples.status
+        for (wait, text) in [(90.0, TimeText.local), (200_000, TimeText.localDate)] {
+            let until = status.time.advanced(by: .seconds(wait))
+            status.receiverAsleepUntil = until
+            let received = try AgentStatus(members: status.members)
+            #expect(received == status && status.members["receiverAsleepUntil"]?.number == until.seconds)
+            let time = text(until).prefix(wait > 86_400 ? 16 : 5)
+            #expect(
+                StatusText(received, units: .metric).lines.contains(
+                    "receiver      HIGH/1000/2.5, asleep until \(time)"))
+        }
+    }
+
     @Test func figuresAreInTheUnitsThatAreAskedFor() {
         let lines = StatusText(Samples.status, units: .imperial).lines
         #expect(lines.contains { $0.contains("accuracy 10 ft, altitude 66 ft, 10.1 mph") }, "\(lines)")

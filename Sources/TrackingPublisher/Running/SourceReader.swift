@@ -62,6 +62,11 @@ package struct SourceReader<Transport: MessageTransport>: Sendable {
     /// Passes the resolution that the trackables need from now on to all sources of fixes.
     package func use(_ resolution: Resolution) async { await self.sources.use(resolution) }
 
+    /// The time until which the receiver sleeps, by the device's clock; `nil` while it is awake, or the source has none.
+    package var asleepUntil: UnixTime? {
+        self.sources.asleepUntil.map { DeviceClock.wall.advanced(by: DeviceClock.now.duration(to: $0)) }
+    }
+
     /// Reads the sources and passes their fixes to the publisher, until all sources have ended or the task is
     /// cancelled.
     ///

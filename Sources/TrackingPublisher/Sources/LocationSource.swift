@@ -9,6 +9,10 @@ public protocol LocationSource: Sendable {
     /// it ends by itself, and whether it is a live receiver that measures the current position.
     var facts: SourceFacts { get }
 
+    /// The time until which the source's receiver sleeps between two fixes. The default is `nil`: the receiver is awake,
+    /// or the source has none.
+    var asleepUntil: MonotonicTime? { get }
+
     /// Delivers fixes and notices. Returns when the source ends or the task is cancelled, and throws when the source
     /// breaks.
     ///
@@ -30,4 +34,9 @@ public protocol LocationSource: Sendable {
     ///
     /// - Parameter resolution: The accuracy and the interval between fixes that the trackables need.
     func use(_ resolution: Resolution) async
+}
+
+extension LocationSource {
+    /// `nil`: the source has no receiver that sleeps.
+    public var asleepUntil: MonotonicTime? { nil }
 }

@@ -11,7 +11,9 @@ extension RunningAgent: AgentControl {
         let publisher = try? self.running().publisher
         let snapshot = await publisher?.snapshot()
         let figures = await publisher?.logFigures()
-        return AgentStatus(self.plan, snapshot, figures, now: TimeText.now)
+        var status = AgentStatus(self.plan, snapshot, figures, now: TimeText.now)
+        status.receiverAsleepUntil = self.reader.reader.asleepUntil
+        return status
     }
 
     func respond() async -> String? {

@@ -20,7 +20,7 @@ actor RunningAgent: Service {
     private let storage: any SpoolStorage
     private let controls: ControlOptions
     private let power: Power
-    private let reader: SwitchedReader
+    let reader: SwitchedReader
     let logger = Logger(label: "godwit.agent")
     /// The present connection to the broker and its publisher; `nil` before the first connection and between two
     /// connections.

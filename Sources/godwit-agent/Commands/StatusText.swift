@@ -19,7 +19,7 @@ struct StatusText {
         let common: [(String, String)] = [
             ("agent", status.isOn ? "on" : "off"), ("connection", self.connection),
             ("recorders", self.recorders), ("mode", status.mode.rawValue),
-            ("receiver", status.sensorResolution?.argumentText ?? "not asked"),
+            ("receiver", self.receiver),
             ("queued", self.describe(status.queue)), ("dropped", "\(status.dropped)"),
             ("quarantined", "\(status.quarantined)"), ("last attempt", self.ago(status.lastAttempt)),
             ("acknowledged", self.ago(status.lastAcknowledged)), ("last fix", self.fix),
@@ -36,6 +36,14 @@ struct StatusText {
         let since = connection.since.map { ", for \(Self.span(self.age($0)))" } ?? ""
         let reason = connection.reason.map { ": \($0)" } ?? ""
         return (connection.isUp ? "connected to " : "not connected to ") + connection.broker + since + reason
+    }
+
+    private var receiver: String {
+        let resolution = self.status.sensorResolution?.argumentText ?? "not asked"
+        guard let until = self.status.receiverAsleepUntil else { return resolution }
+        let isToday = until.since(self.status.time) < .seconds(86_400)
+        let time = isToday ? TimeText.local(until).prefix(5) : TimeText.localDate(until).prefix(16)
+        return "\(resolution), asleep until \(time)"
     }
 
     private var recorders: String {

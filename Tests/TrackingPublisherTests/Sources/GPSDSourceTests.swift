@@ -59,6 +59,8 @@ import TrackingRuntime
             server.send(Self.fix(1))
             try await log.waitForFixes(1)
             try await server.log.wait(for: "close") { $0.last == .closed }
+            let wait = source.asleepUntil.map { DeviceClock.now.duration(to: $0) } ?? .zero
+            #expect(wait > .zero && wait <= .seconds(110))
             await source.use(.every(milliseconds: 100_000, .low))
             await source.use(.every(milliseconds: 5000))
             try await server.log.wait(for: "second watch") { $0.filter { $0 == Self.watch }.count == 2 }
@@ -66,6 +68,7 @@ import TrackingRuntime
             try await server.log.wait(for: "cycle") { $0.last == Self.cycle("5.000") }
             server.send(Self.fix(2))
             try await log.waitForFixes(2)
+            #expect(source.asleepUntil == nil)
         }
     }
 

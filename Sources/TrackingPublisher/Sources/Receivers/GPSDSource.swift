@@ -19,6 +19,7 @@ public struct GPSDSource: LocationSource {
     private let port: UInt16
     private let asksForCycle: Bool
     private let wanted = ResolutionBox()
+    private let receiverSleep = ReceiverSleep()
 
     /// Creates a source for the receivers of a gpsd.
     ///
@@ -40,6 +41,9 @@ public struct GPSDSource: LocationSource {
             isLive: true, accuracy: accuracy)
     }
 
+    /// The time until which the receivers sleep between two fixes; `nil` while the source is connected to gpsd.
+    public var asleepUntil: MonotonicTime? { self.receiverSleep.until }
+
     /// Sets the resolution that is wanted from now on. A running source asks gpsd to adapt the cycle of its receivers,
     /// if that is allowed.
     public func use(_ resolution: Resolution) async { self.wanted.set(resolution) }
@@ -60,6 +64,7 @@ public struct GPSDSource: LocationSource {
                 defer { channel.close() }
                 if let resolution = self.wanted.current { _ = power.wanted(resolution, now: DeviceClock.now) }
                 try await self.converse(channel, &power, deliver)
+                self.receiverSleep.set(until: power.asleepUntil)
                 channel.close()
                 try await self.sleep(&power, waiter)
             }
@@ -70,7 +75,9 @@ public struct GPSDSource: LocationSource {
 
     /// Waits without a connection until the receivers are needed again.
     private func sleep(_ power: inout ReceiverPower, _ waiter: Waiter) async throws(TrackingError) {
+        defer { self.receiverSleep.set(until: nil) }
         while power.isAsleep {
+            self.receiverSleep.set(until: power.asleepUntil)
             let wake = await waiter.next(until: power.deadline)
             if wake.contains(.cancelled) || Task.isCancelled { throw SystemError.cancelled }
             if let resolution = self.wanted.current { _ = power.wanted(resolution, now: DeviceClock.now) }

@@ -28,6 +28,7 @@ public struct NMEASource: LocationSource {
     private let line: Line
     private let asksForCycle: Bool
     private let wanted = ResolutionBox()
+    private let receiverSleep = ReceiverSleep()
 
     /// Creates a source of fixes for an NMEA receiver.
     ///
@@ -54,6 +55,9 @@ public struct NMEASource: LocationSource {
         let isPipe = line == .standardInput
         self.facts = SourceFacts(name: name, kind: .gps, isFinite: isPipe, isLive: !isPipe, accuracy: accuracy)
     }
+
+    /// The time until which the serial receiver sleeps between two fixes; `nil` while it is awake, or cannot sleep.
+    public var asleepUntil: MonotonicTime? { self.receiverSleep.until }
 
     /// Sets the resolution that the trackables need from now on. A running source asks a serial receiver to adapt its
     /// cycle, if the source may do so.
@@ -92,8 +96,9 @@ public struct NMEASource: LocationSource {
         var splitter = LineSplitter()
         var decoder = NMEADecoder(isLive: true)
         var receiver = self.receiver
+        defer { self.receiverSleep.set(until: nil) }
         do throws(TrackingError) {
-            try await self.send(receiver?.opened(), channel)
+            try await self.send(receiver?.opened(), of: receiver, channel)
             while true {
                 let quiet = decoder.isWaiting ? DeviceClock.now.advanced(by: Self.pause) : nil
                 var events: [SourceEvent] = []
@@ -102,14 +107,14 @@ public struct NMEASource: LocationSource {
                     for line in splitter.append(bytes).map({ NMEALine($0) }) {
                         events += decoder.receive(line, clock: DeviceClock.wall)
                         if case .sentence(let sentence) = line {
-                            try await self.send(receiver?.received(sentence), channel)
+                            try await self.send(receiver?.received(sentence), of: receiver, channel)
                         }
                     }
                 case .quiet:
                     if let quiet, DeviceClock.now >= quiet { events = decoder.fellQuiet(clock: DeviceClock.wall) }
                 case .news:
                     guard let resolution = self.wanted.current else { continue }
-                    try await self.send(receiver?.wanted(resolution, now: DeviceClock.now), channel)
+                    try await self.send(receiver?.wanted(resolution, now: DeviceClock.now), of: receiver, channel)
                 case .end:
                     let last = splitter.finish().map { decoder.receive(NMEALine($0), clock: DeviceClock.wall) } ?? []
                     await self.deliver(last + decoder.finish(clock: DeviceClock.wall), deliver)
@@ -120,13 +125,13 @@ public struct NMEASource: LocationSource {
                 }
                 await self.deliver(events, deliver)
                 for case .fix(let fix) in events {
-                    try await self.send(receiver?.received(fix, now: DeviceClock.now), channel)
+                    try await self.send(receiver?.received(fix, now: DeviceClock.now), of: receiver, channel)
                 }
-                try await self.send(receiver?.timerFired(now: DeviceClock.now), channel)
+                try await self.send(receiver?.timerFired(now: DeviceClock.now), of: receiver, channel)
             }
         } catch {
             // The task is cancelled, so the command is only sent if the line accepts it at once.
-            if error.code == .stopped { try? await self.send(receiver?.stopped(), channel) }
+            if error.code == .stopped { try? await self.send(receiver?.stopped(), of: receiver, channel) }
             throw error
         }
     }
@@ -138,7 +143,11 @@ public struct NMEASource: LocationSource {
         return SerialReceiver(speed: speed, resolution: self.wanted.current, now: DeviceClock.now)
     }
 
-    private func send(_ bytes: [UInt8]?, _ channel: ByteChannel) async throws(TrackingError) {
+    /// Sends a command of the receiver, if it is not empty. The state of the receiver is that after the command.
+    private func send(
+        _ bytes: [UInt8]?, of receiver: SerialReceiver?, _ channel: ByteChannel
+    ) async throws(TrackingError) {
+        self.receiverSleep.set(until: receiver?.asleepUntil)
         guard let bytes, !bytes.isEmpty else { return }
         try await channel.write(bytes)
     }

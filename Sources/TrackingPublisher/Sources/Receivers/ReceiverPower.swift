@@ -3,8 +3,8 @@ import TrackingCore
 /// Decides when a receiver sleeps between two fixes, and when it wakes. It uses no receiver and no clock.
 ///
 /// The receiver sleeps only while the wanted interval is longer than ``limit``. It wakes before the next fix is due, by
-/// the time that it recently needed from waking to its first fix. It sleeps again after a fix that was due, once the
-/// fixes have reached the wanted accuracy.
+/// the time that it recently needed from waking to a fix of the wanted accuracy. It sleeps again after a fix that was
+/// due, once the fixes have reached the wanted accuracy.
 struct ReceiverPower: Sendable {
     /// An instruction to the caller: put the receiver to sleep, or wake it.
     enum Effect: Hashable, Sendable {
@@ -28,7 +28,7 @@ struct ReceiverPower: Sendable {
     private static let margin: Duration = .milliseconds(500)
     /// The time after which slow starts are forgotten, if the receiver no longer sleeps because of them.
     private static let retry: Duration = .seconds(900)
-    /// The number of measured times from waking to the first fix that count.
+    /// The number of measured times from waking to the first fix that count, and from there to the wanted accuracy.
     private static let startCount = 20
 
     private struct Awake: Sendable {
@@ -37,6 +37,8 @@ struct ReceiverPower: Sendable {
         let isWoken: Bool
         var firstFix: MonotonicTime?
         var lastFix: MonotonicTime?
+        /// `true` once the fixes have reached the wanted accuracy.
+        var isSettled = false
         /// `true` once a fix arrived that was due.
         var isServed = false
     }
@@ -57,6 +59,8 @@ struct ReceiverPower: Sendable {
     private var base: MonotonicTime?
     /// The last measured times from waking to the first fix.
     private var starts: [Duration] = []
+    /// The last measured times from the first fix after waking to a fix of the wanted accuracy.
+    private var settlings: [Duration] = []
     /// The time of the last measurement of a start.
     private var startMeasured: MonotonicTime?
     private var failedSearches = 0
@@ -70,17 +74,28 @@ struct ReceiverPower: Sendable {
     }
 
     /// `true` while the receiver sleeps.
-    var isAsleep: Bool {
-        if case .asleep = self.state { true } else { false }
+    var isAsleep: Bool { self.asleepUntil != nil }
+
+    /// The time until which the receiver sleeps; `nil` while it is awake.
+    var asleepUntil: MonotonicTime? {
+        if case .asleep(let until) = self.state { until } else { nil }
     }
 
-    /// The time from waking to a fix that the receiver is given: two seconds more than the longest of its last 20
-    /// starts.
-    var lead: Duration { self.starts.max().map { $0 + .seconds(2) } ?? Self.firstLead }
+    /// The time before the next due fix at which the receiver is woken, so that this fix has the wanted accuracy.
+    ///
+    /// It is the time for the first fix, and the longest of the last 20 times from the first fix to the wanted accuracy.
+    /// Before one was measured, it is the longest time for which the receiver measures for its class of accuracy.
+    var lead: Duration { self.start + (self.settlings.max() ?? self.accuracy.settlingTime) }
 
-    /// The longest interval at which the receiver does not sleep: four times its ``lead``, but at least 60 s. A
-    /// receiver that needs long for its first fix saves nothing by short sleeps.
-    var limit: Duration { max(Self.leastLimit, self.lead * 4) }
+    /// The time from waking to the first fix that the receiver is given: two seconds more than the longest of its last
+    /// 20 starts.
+    private var start: Duration { self.starts.max().map { $0 + .seconds(2) } ?? Self.firstLead }
+
+    private var accuracy: Resolution.Accuracy { self.resolution?.accuracy ?? .high }
+
+    /// The longest interval at which the receiver does not sleep: four times the time that it is given for its first
+    /// fix, but at least 60 s. A receiver that needs long for its first fix saves nothing by short sleeps.
+    var limit: Duration { max(Self.leastLimit, self.start * 4) }
 
     /// The resolution to request from the receiver while it is awake; `nil` while none is wanted. If the receiver
     /// sleeps between fixes, the interval is one second, so that the first fix is not delayed by a long cycle.
@@ -98,6 +113,8 @@ struct ReceiverPower: Sendable {
     /// Stores the resolution that the trackables need from now on. A finer one may wake the receiver.
     mutating func wanted(_ resolution: Resolution, now: MonotonicTime) -> Effect? {
         let (last, slept) = (self.resolution, self.sleeps)
+        // The times were measured for another class of accuracy.
+        if resolution.accuracy != self.accuracy { self.settlings = [] }
         self.resolution = resolution
         guard case .asleep(let until) = self.state else {
             if !slept, self.sleeps { self.widenBase(by: last) }
@@ -126,9 +143,14 @@ struct ReceiverPower: Sendable {
             (self.served, self.base) = (now, now)
             awake.isServed = true
         }
+        let settling = awake.firstFix?.duration(to: now) ?? .zero
+        let isSettled = self.isSettled(fix, for: settling)
+        if isSettled, !awake.isSettled {
+            awake.isSettled = true
+            if awake.isWoken { self.settlings = self.settlings.suffix(Self.startCount - 1) + [settling] }
+        }
         self.state = .awake(awake)
-        guard awake.isServed, self.isSettled(fix, for: awake.firstFix?.duration(to: now) ?? .zero) else { return nil }
-        return self.sleep(now: now)
+        return awake.isServed && isSettled ? self.sleep(now: now) : nil
     }
 
     /// Handles that ``deadline`` has passed. Wakes a sleeping receiver. Puts a receiver to sleep that found no fix for
@@ -195,8 +217,7 @@ struct ReceiverPower: Sendable {
     ///
     /// - Parameter time: The time since the first fix after waking.
     private func isSettled(_ fix: Location, for time: Duration) -> Bool {
-        let accuracy = self.resolution?.accuracy ?? .high
-        return time >= accuracy.settlingTime || (fix.accuracyHorizontal ?? .infinity) <= accuracy.settledRadius
+        time >= self.accuracy.settlingTime || (fix.accuracyHorizontal ?? .infinity) <= self.accuracy.settledRadius
     }
 }
 

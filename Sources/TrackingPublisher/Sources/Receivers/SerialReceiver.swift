@@ -20,6 +20,9 @@ struct SerialReceiver: Sendable {
     /// The time at which the caller must call ``timerFired(now:)`` next; `nil` for no such time.
     var deadline: MonotonicTime? { self.commands.canSleep ? self.power.deadline : nil }
 
+    /// The time until which the receiver sleeps; `nil` while it is awake.
+    var asleepUntil: MonotonicTime? { self.commands.canSleep ? self.power.asleepUntil : nil }
+
     /// Handles that the serial line was opened. An earlier program may have left the receiver asleep, so it is woken
     /// first.
     mutating func opened() -> [UInt8] { SerialReceiverStateMachine.wakeUp + self.commands.opened() }

@@ -57,6 +57,9 @@ public struct SourceRunner: LocationSource {
             accuracy: facts.map(\.accuracy).max() ?? .high)
     }
 
+    /// The time until which the receiver of a running source sleeps; `nil` while none does.
+    public var asleepUntil: MonotonicTime? { self.sources.lazy.compactMap(\.asleepUntil).first }
+
     /// Sets the resolution that the trackables need from now on, and passes it to every source. Another class of
     /// accuracy may select another source.
     public func use(_ resolution: Resolution) async {
