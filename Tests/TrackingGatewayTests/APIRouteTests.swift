@@ -371,7 +371,7 @@ import TrackingTesting
                         position: place,
                         members: [
                             "state": Array(#"{"state":"ONLINE"}"#.utf8), "trip": Array(#"{"tripId":"x"}"#.utf8),
-                            "presence": Array(#"{"lastSeen":1}"#.utf8),
+                            "presence": Array(#"{"lastSeen":1,"metadata":"bike \"3\", blue"}"#.utf8),
                             "resolution": Array(#"{"maximumSilence":5,"subscribers":2}"#.utf8),
                         ]) : nil
             }, positions: { [(try! TrackableID("van")): place] }, isConnected: { true })
@@ -388,6 +388,13 @@ import TrackingTesting
             }
             let van = try await get("trackables/van", token).json
             #expect(van?["state"]?["state"] == .text("ONLINE") && van?["streams"] == .number(1))
+            // The metadata is also among the trackable's own members, and in the list.
+            #expect(van?["metadata"] == .text(#"bike "3", blue"#) && van?["presence"]?["metadata"] == van?["metadata"])
+            #expect(try await get("trackables/bus", token).json?["metadata"] == nil)
+            let list = try await get("trackables", token).json?["trackables"]?.list
+            #expect(list?.map { $0["metadata"] } == [nil, van?["metadata"]])
+            #expect(try await get("trackables", inTime.text).json?["trackables"]?.list?.map { $0["metadata"] } == [nil])
+            #expect(try await get("trackables/van", inTime.text).json?["metadata"] == nil)
             #expect(van?["position"]?["properties"]?["seq"] == .number(50))
             #expect(try await get("trackables/van/position", token).json?["properties"]?["seq"] == .number(50))
             #expect(try await get("trackables/bus/position", token).json?["properties"]?["seq"] == .number(3))

@@ -26,6 +26,11 @@ package struct LiveState: Sendable {
             self.members = members
             self.progress = progress
         }
+
+        /// The publisher's text about the trackable, which is a part of its presence; `nil` if it has none.
+        var metadata: String? {
+            self.members["presence"].flatMap { try? JSONValue(json: $0) }?["metadata"]?.text
+        }
     }
 
     /// Returns the current state of a trackable; `nil` if the gateway knows none.

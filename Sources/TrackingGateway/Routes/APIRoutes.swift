@@ -109,7 +109,8 @@ package struct APIRoutes: Sendable {
         found = Array(found.prefix(limit))
         let labels = try await self.names.labels(of: found.map(\.id))
         var members: [String: JSONValue] = [
-            "trackables": .list(found.map { .object(Self.members(of: $0, called: labels[$0.id], for: caller)) })
+            "trackables": .list(
+                found.map { .object(Self.members(of: $0, self.live.known($0.id), called: labels[$0.id], for: caller)) })
         ]
         if hasMore { members["next"] = found.last.map { .text($0.id.rawValue) } }
         return .json(.object(members))
@@ -143,17 +144,21 @@ package struct APIRoutes: Sendable {
     }
 
     private static func members(
-        of summary: TrackableSummary, called label: TrackableLabel?, for caller: Caller
+        of summary: TrackableSummary, _ known: LiveState.Known?, called label: TrackableLabel?, for caller: Caller
     ) -> [String: JSONValue] {
         var members = label?.json.object ?? ["id": .text(summary.id.rawValue)]
-        if caller.span != nil { members["groups"] = nil }
+        if caller.span != nil {
+            members["groups"] = nil
+        } else {
+            members["metadata"] = known?.metadata.map { .text($0) }
+        }
         members["streams"] = .number(Double(summary.streams))
         members["first"] = summary.first.map { .number($0.seconds) }
         members["last"] = summary.last.map { .number($0.seconds) }
         return members
     }
 
-    /// Answers with the state of one trackable: its label, a summary of its history, its last position, and its live
+    /// Answers with the state of one trackable: its label and metadata, a summary of its history, its last position, and its live
     /// state such as presence, trip and resolution in force. A share link gets only a part of them.
     private func trackable(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let id = try context.readableTrackable()
@@ -165,7 +170,7 @@ package struct APIRoutes: Sendable {
             throw Problem(.notFound, "The gateway has neither a message nor a record of this trackable.")
         }
         let label = try await self.names.labels(of: [id])[id]
-        let members = Self.members(of: summary ?? TrackableSummary(id: id), called: label, for: caller)
+        let members = Self.members(of: summary ?? TrackableSummary(id: id), known, called: label, for: caller)
         // The received JSON text is copied unchanged, because positions and trips may have members that are unknown
         // here.
         var written: [String: [UInt8]] = [:]
