@@ -6,9 +6,13 @@ struct ForwardMetrics: Sendable {
     private let failures: Counter
     private let isAway: Meter
 
-    /// Creates the metrics of the sink with this name.
-    init(sink: String) {
-        let labels = [("sink", sink)]
+    /// Creates the metrics of a sink.
+    ///
+    /// - Parameters:
+    ///   - sink: The address of the sink, without its path, which may be secret.
+    ///   - number: The position of the sink among all sinks, from 1 on. It distinguishes sinks of the same host.
+    init(sink: String, number: Int) {
+        let labels = [("sink", sink), ("number", "\(number)")]
         self.forwarded = Counter(label: "godwit_forward_points_total", dimensions: labels)
         self.failures = Counter(label: "godwit_forward_failures_total", dimensions: labels)
         self.isAway = Meter(label: "godwit_forward_sink_away", dimensions: labels)

@@ -50,19 +50,20 @@ package struct Forwarder: Service {
         let client = HTTPClient()
         await cancelWhenGracefulShutdown {
             await withTaskGroup(of: Void.self) { group in
-                for sink in self.sinks {
-                    group.addTask { await self.forward(to: sink, client) }
+                for (index, sink) in self.sinks.enumerated() {
+                    group.addTask { await self.forward(to: sink, number: index + 1, client) }
                 }
             }
         }
     }
 
     /// Forwards points to one sink, and holds its connection meanwhile.
-    private func forward(to sink: ForwardSink, _ client: HTTPClient) async {
+    private func forward(to sink: ForwardSink, number: Int, _ client: HTTPClient) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await sink.run() }
             var work = SinkWork(
-                sink, self.store, client, health: self.health, logger: self.logger, isForwarded: self.isForwarded)
+                sink, number: number, self.store, client, health: self.health, logger: self.logger,
+                isForwarded: self.isForwarded)
             await work.run(ForwardStateMachine(batchSize: self.batchSize, endsWhenEmpty: self.endsWhenEmpty))
             group.cancelAll()
         }
@@ -120,8 +121,8 @@ private struct SinkWork {
     private var sent = 0
 
     init(
-        _ sink: ForwardSink, _ store: any ForwardingStore, _ client: HTTPClient, health: ForwardHealth, logger: Logger,
-        isForwarded: @escaping @Sendable (TrackableID) -> Bool
+        _ sink: ForwardSink, number: Int, _ store: any ForwardingStore, _ client: HTTPClient, health: ForwardHealth,
+        logger: Logger, isForwarded: @escaping @Sendable (TrackableID) -> Bool
     ) {
         self.sink = sink
         self.store = store
@@ -129,7 +130,7 @@ private struct SinkWork {
         self.health = health
         self.logger = logger
         self.isForwarded = isForwarded
-        self.metrics = ForwardMetrics(sink: "\(sink.address)")
+        self.metrics = ForwardMetrics(sink: "\(sink.address)", number: number)
     }
 
     mutating func run(_ start: ForwardStateMachine) async {
