@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
+import Logging
 import NIOCore
 import Synchronization
 import Testing
@@ -70,6 +71,40 @@ import TrackingCrypto
     func theAddressOfTheManagementNamesAUser(address: String, isValid: Bool) {
         let management = try? BrokerManagement(address) { () throws(TrackingError) in "" }
         #expect((management != nil) == isValid)
+    }
+
+    /// Many revoked tokens do not delay each other: the management answers once 8 requests have arrived.
+    @Test func theConnectionsOfManyUsersAreClosedAtTheSameTime() async throws {
+        let users = Mutex<Set<String>>([])
+        let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
+        let answering = Task { for await _ in arrivals where users.withLock({ $0.count }) >= 8 { return } }
+        let router = Router()
+        router.delete("api/connections/username/:user") { request, context -> HTTPResponse.Status in
+            let user = context.parameters.get("user") ?? ""
+            _ = users.withLock { $0.insert(user) }
+            arrival.yield()
+            await answering.value
+            return user == "app-39" ? .internalServerError : .noContent
+        }
+        let ids = try (10..<38).map { try ClientID("app-\($0)") }
+        let (ports, port) = AsyncStream.makeStream(of: Int.self)
+        let server = Application(
+            router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+            onServerRunning: { port.yield($0.localAddress?.port ?? 0) },
+            logger: Logger(label: "management") { _ in SwiftLogNoOpLogHandler() })
+        let serving = Task { try await server.run() }
+        var iterator = ports.makeAsyncIterator()
+        let management = try BrokerManagement("http://admin@127.0.0.1:\(try #require(await iterator.next()))") {
+            () throws(TrackingError) in "secret"
+        }
+        try await management.closeConnections(of: ids)
+        #expect(users.withLock { $0 } == Set(ids.map(\.description)))
+        let error = await #expect(throws: TrackingError.self) {
+            try await management.closeConnections(of: [try ClientID("app-39")])
+        }
+        #expect(error?.code == .brokerUnreachable)
+        serving.cancel()
+        _ = try? await serving.value
     }
 
     // MARK: - Lifetime

@@ -11,6 +11,9 @@ package struct BrokerManagement: Sendable {
     private let user: String
     private let password: @Sendable () throws(TrackingError) -> String
     private let client = HTTPClient()
+    /// The largest number of users whose connections are closed at the same time: the number of connections that the
+    /// HTTP client opens to one host.
+    private static let parallelUsers = 8
 
     /// Reads the address of the API, `http[s]://user@host:port`.
     ///
@@ -32,11 +35,26 @@ package struct BrokerManagement: Sendable {
         self.password = password
     }
 
-    /// Closes every connection of a user. A user without connections is no error.
+    /// Closes every connection of these users, of several users at the same time. A user without connections is no
+    /// error. After an error, the connections of further users are not closed.
     ///
     /// - Throws: `brokerUnreachable` if the API does not answer; `notAuthorized` if it rejects the request; the error
     ///   of the password.
-    func closeConnections(of user: ClientID) async throws(TrackingError) {
+    func closeConnections(of users: [ClientID]) async throws(TrackingError) {
+        let failure = await withTaskGroup(of: TrackingError?.self) { group -> TrackingError? in
+            for (index, user) in users.enumerated() {
+                if index >= Self.parallelUsers, let failure = await group.next() ?? nil { return failure }
+                group.addTask {
+                    do throws(TrackingError) { try await self.closeConnections(of: user) } catch { return error }
+                    return nil
+                }
+            }
+            return await group.first { $0 != nil } ?? nil
+        }
+        if let failure { throw failure }
+    }
+
+    private func closeConnections(of user: ClientID) async throws(TrackingError) {
         let login = Data("\(self.user):\(try self.password())".utf8).base64EncodedString()
         let request = HTTPClient.Request(
             "\(self.base)/api/connections/username/\(user)", method: .delete,

@@ -40,8 +40,7 @@ package enum CredentialIssuer: Sendable {
         switch self {
         case .dynamicSecurity(let plugin): try await plugin.delete(ids)
         case .tokens(let tokens):
-            guard let management = tokens.management else { return }
-            for id in ids { try await management.closeConnections(of: id) }
+            try await tokens.management?.closeConnections(of: ids)
         }
     }
 }
