@@ -134,10 +134,14 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
+            name: "TrackingSinks",
+            dependencies: ["TrackingCore", "TrackingCrypto", "TrackingHTTP", "TrackingMQTT", "TrackingRuntime"],
+            swiftSettings: settings),
+        .target(
             name: "TrackingForwarding",
             dependencies: [
-                "TrackingCore", "TrackingCrypto", "TrackingHTTP", "TrackingMQTT", "TrackingRuntime", "TrackingStore",
-                coreMetrics, lifecycle, logging,
+                "TrackingCore", "TrackingCrypto", "TrackingMQTT", "TrackingRuntime", "TrackingSinks", "TrackingStore",
+                "TrackingHTTP", coreMetrics, lifecycle, logging,
             ],
             swiftSettings: settings),
         .target(
@@ -176,7 +180,7 @@ let package = Package(
             dependencies: [
                 "CVersion", "GodwitOptions", "SystemLibrary", "TrackingCore", "TrackingControl", "TrackingPublisher",
                 "TrackingMQTT",
-                "TrackingRuntime", "TrackingSpool", argumentParser, logging, lifecycle,
+                "TrackingRuntime", "TrackingSinks", "TrackingSpool", argumentParser, logging, lifecycle,
             ],
             swiftSettings: settings),
         .executableTarget(
@@ -187,8 +191,8 @@ let package = Package(
                 "TrackingHistory",
                 "TrackingMQTT", "TrackingMetrics", "TrackingPublisher", "TrackingRecorder", "TrackingRoads",
                 "TrackingRules",
-                "TrackingRuntime", "TrackingSpool", "TrackingStore", "TrackingSubscriber", "TrackingTesting",
-                argumentParser, coreMetrics,
+                "TrackingRuntime", "TrackingSinks", "TrackingSpool", "TrackingStore", "TrackingSubscriber",
+                "TrackingTesting", argumentParser, coreMetrics,
                 lifecycle, logging,
             ],
             swiftSettings: settings),
@@ -257,8 +261,16 @@ let package = Package(
         .testTarget(
             name: "TrackingForwardingTests",
             dependencies: [
-                "TrackingCore", "TrackingCrypto", "TrackingForwarding", "TrackingMQTT", "TrackingStore", "TestSupport",
-                httpTypes, hummingbird, logging, nioCore,
+                "TrackingCore", "TrackingCrypto", "TrackingForwarding", "TrackingMQTT", "TrackingSinks",
+                "TrackingStore", "TestSupport", httpTypes, hummingbird, logging, nioCore,
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "TrackingSinksTests",
+            dependencies: [
+                "TrackingCore", "TrackingCrypto", "TrackingHTTP", "TrackingSinks", "TestSupport", httpTypes,
+                hummingbird, logging,
+                nioCore,
             ],
             swiftSettings: settings),
         .testTarget(

@@ -14,14 +14,14 @@ fi
 #   libsqlite3-0     the durable log, and histories
 #   libyaml-0-2      configuration files
 #   libpq5           histories in PostgreSQL
-#   libsodium23      encrypted OwnTracks    zlib1g    compressed bodies    libjs-leaflet…    the gateway's map
-#   libcurl4         HTTP requests: webhooks, the routing engine
+#   libsodium23      signatures, encrypted OwnTracks    zlib1g    compressed bodies    libjs-leaflet…    the gateway's map
 #   curl             an agent that is set up by Overland's link
+#   libcurl4         HTTP requests: webhooks, the routing engine, an agent that forwards to a server
 #   ca-certificates  brokers whose certificate a public CA signed
 export DEBIAN_FRONTEND=noninteractive
 apt-get update
-apt-get install --yes --no-install-recommends libmosquitto1 libssl3 libsqlite3-0 libyaml-0-2 libpq5 libsodium23 zlib1g libcurl4 \
-    libstdc++6 libjs-leaflet ca-certificates curl tzdata
+apt-get install --yes --no-install-recommends libmosquitto1 libssl3 libsqlite3-0 libyaml-0-2 libpq5 libsodium23 zlib1g \
+    libstdc++6 libjs-leaflet ca-certificates curl libcurl4 tzdata
 apt-get clean
 rm -rf /var/lib/apt/lists/*
 

@@ -1,4 +1,5 @@
 import Synchronization
+import TrackingSinks
 
 /// The reasons for which sinks do not acknowledge points at present, for health checks.
 package final class ForwardHealth: Sendable {

@@ -1,5 +1,6 @@
 import TrackingCore
 import TrackingCrypto
+import TrackingSinks
 
 /// A message of Godwit's protocol with the first points of a batch, for a recorder at another broker.
 struct ForwardMessage: Hashable, Sendable {

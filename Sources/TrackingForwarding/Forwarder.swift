@@ -3,6 +3,7 @@ import ServiceLifecycle
 package import TrackingCore
 import TrackingHTTP
 import TrackingRuntime
+package import TrackingSinks
 package import TrackingStore
 
 /// Sends the recorded points of a history to sinks. A slow sink does not delay the others.

@@ -1,6 +1,7 @@
 import Logging
 package import TrackingCore
 import TrackingMQTT
+package import TrackingSinks
 
 /// Another broker, to which points are published with QoS 1 for the recorders there.
 package struct MQTTSink: Sendable {

@@ -3,16 +3,15 @@ import Logging
 import ServiceLifecycle
 import TrackingControl
 import TrackingCore
-import TrackingMQTT
 import TrackingPublisher
 
 /// One connection of the agent to the broker, with everything that ends together with it: the publisher, the reader of
 /// the battery, the commands from the broker, and the program for events.
 struct Device: Sendable {
-    let publisher: AssetPublisher<MQTTTransport>
+    let publisher: AssetPublisher<AgentTransport>
     /// The client id and the id of the run with which the publisher connects to the broker.
     let identity: Identity
-    let reader: SourceReader<MQTTTransport>
+    let reader: SourceReader<AgentTransport>
     let battery: (any BatterySource)?
     let failsFast: Bool
     /// The object that runs the user's program for each event; `nil` without the option `--notify`.
@@ -24,7 +23,7 @@ struct Device: Sendable {
     /// Makes a connection for this publisher, with the battery and the program for events that the options describe.
     ///
     /// - Throws: `invalidConfiguration` if the option for the battery is invalid.
-    init(publisher: AssetPublisher<MQTTTransport>, identity: Identity, reader: SourceReader<MQTTTransport>, run: Run)
+    init(publisher: AssetPublisher<AgentTransport>, identity: Identity, reader: SourceReader<AgentTransport>, run: Run)
         throws
     {
         self.publisher = publisher

@@ -29,11 +29,14 @@ struct Run: AsyncParsableCommand {
 
     @OptionGroup(title: "Log and acknowledgement") var recording: RecordingOptions
 
+    @OptionGroup(title: "Server in place of a broker") var forwarding: ForwardOptions
+
     @OptionGroup(title: "Broker and configuration") var broker: BrokerOptions
 
     @OptionGroup(title: "Commands and events") var controls: ControlOptions
 
     func validate() throws {
+        try self.checkForwarding()
         if self.input.raw, self.recording.live == .off {
             throw ValidationError(
                 "--raw publishes positions live, and --live off prevents this. Leave one of the two options out")
@@ -68,6 +71,8 @@ struct Run: AsyncParsableCommand {
         configuration.takesCommands = self.controls.allowCommands.map { $0 != .off } ?? false
         configuration.isClientRandom = identity.isRandom
         try self.recording.apply(to: &configuration)
+        // A position that is published live leaves the log, but a server gets the log alone.
+        if self.forwarding.forward != nil { configuration.sendsLive = false }
         return configuration
     }
 

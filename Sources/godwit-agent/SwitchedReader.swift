@@ -1,12 +1,11 @@
 import GodwitOptions
 import Logging
 import TrackingCore
-import TrackingMQTT
 import TrackingPublisher
 
 /// Reads the sources of positions while the agent is switched on, and pauses while it is off.
 struct SwitchedReader: Sendable {
-    let reader: SourceReader<MQTTTransport>
+    let reader: SourceReader<AgentTransport>
     private let power: Power
     /// `true` if one of the sources reads the agent's standard input. While the agent is off, that input is read and
     /// discarded.
@@ -33,7 +32,7 @@ struct SwitchedReader: Sendable {
 
     /// The connection from the sources of positions to the publisher. It passes fixes on to the publisher, and holds
     /// them while no publisher is connected.
-    var relay: PublisherRelay<AssetPublisher<MQTTTransport>> { self.reader.relay }
+    var relay: PublisherRelay<AssetPublisher<AgentTransport>> { self.reader.relay }
 
     /// Reads the sources whenever the agent is on. Returns `true` when the sources have ended, and `false` when the
     /// task is cancelled.

@@ -8,6 +8,7 @@ import TrackingCore
 import TrackingForwarding
 import TrackingGateway
 import TrackingMetrics
+import TrackingSinks
 import TrackingStore
 
 /// `godwit forward`: sends the recorded points of a history to other servers, and repeats each point until the server

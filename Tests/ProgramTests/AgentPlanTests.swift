@@ -39,6 +39,21 @@ import TrackingPublisher
         }
     }
 
+    @Test func aServerTakesThePlaceOfTheBroker() throws {
+        let plan = try self.plan(["--forward", "overland+https://example.org/a?token=secret#token-file=/etc/token"])
+        let configuration = try plan.configuration(for: plan.run.broker.identity())
+        #expect(!configuration.sendsLive, "a point leaves the log only through a batch")
+        #expect(AgentStatus(plan, nil, nil, now: UnixTime(0)).connection.broker == "overland+https://example.org")
+        #expect(throws: (any Error).self) { try plan.setting(["broker": ["mqtt://127.0.0.1"]]) }
+        #expect(throws: (any Error).self) { try plan.setting(["raw": ["true"]]) }
+        let wrong = [
+            ["--token-file", "a"], ["--secret-file", "a"], ["--forward", "mqtt://a"], ["--forward", "https://a"],
+        ]
+        for wrong in wrong {
+            #expect(throws: (any Error).self) { try self.plan(wrong) }
+        }
+    }
+
     @Test func standardInputIsOneSource() throws {
         _ = try self.plan(["--source", "nmea:-"])
         #expect(throws: (any Error).self) { try self.plan(["--source", "nmea:-", "--source", "jsonl:-#accuracy=LOW"]) }

@@ -42,7 +42,8 @@ import Testing
             ("low-battery", "15"), ("automatic-trips", "car"), ("tracking-stats", nil), ("wifi", nil),
             ("defer", "500"), ("live", "off"), ("notify", "/usr/local/bin/tell --by mail"),
             ("socket", "/run/me.sock"), ("metrics-file", "/var/lib/godwit.prom"), ("allow-commands", nil),
-            ("allow-commands", "unrestricted"),
+            ("allow-commands", "unrestricted"), ("forward", "overland+https://example.org/a"),
+            ("token-file", "/etc/token"), ("secret-file", "/etc/secret"),
         ])
 
     static let watch = Self.rows(
@@ -203,7 +204,8 @@ import Testing
     }
 
     @Test(arguments: OptionTableTests.run) func anOptionOfTheAgentIsTheSameInAllThreePlaces(row: Row) throws {
-        let needed = [("trackable", "van"), ("source", "simulate:")].filter { $0.0 != row.option }
+        var needed = [("trackable", "van"), ("source", "simulate:")].filter { $0.0 != row.option }
+        if ["token-file", "secret-file"].contains(row.option) { needed.append(("forward", "webhook+https://a/b")) }
         try self.compare(row, ["run"] + needed.flatMap { ["--\($0)", $1] }, GodwitAgent.self)
     }
 

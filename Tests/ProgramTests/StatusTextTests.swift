@@ -70,6 +70,14 @@ import TrackingCore
         #expect(lines.contains("trip          none"))
     }
 
+    @Test func aServerInPlaceOfABrokerIsNamed() {
+        let status = AgentStatus(
+            time: UnixTime(1), isOn: true, connection: .init(isUp: true, broker: "overland+https://h"), mode: .custom)
+        let lines = StatusText(status, units: .metric).lines
+        #expect(lines.contains("connection    sends to overland+https://h, without a broker"))
+        #expect(lines.contains("recorders     none named: the server acknowledges records"))
+    }
+
     @Test func textOfOthersCannotMoveTheCursor() {
         var status = Samples.status
         status.connection.reason = "\u{1B}[2J\r\n"

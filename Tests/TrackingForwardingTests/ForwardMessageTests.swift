@@ -1,5 +1,6 @@
 import Testing
 import TrackingCore
+import TrackingSinks
 
 @testable import TrackingForwarding
 @testable import TrackingMQTT

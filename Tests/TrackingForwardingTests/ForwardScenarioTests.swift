@@ -1,6 +1,7 @@
 import TestSupport
 import Testing
 import TrackingCore
+import TrackingSinks
 
 @testable import TrackingForwarding
 

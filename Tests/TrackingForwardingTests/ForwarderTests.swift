@@ -7,6 +7,7 @@ import Synchronization
 import Testing
 import TrackingCore
 import TrackingCrypto
+import TrackingSinks
 import TrackingStore
 
 @testable import TrackingForwarding

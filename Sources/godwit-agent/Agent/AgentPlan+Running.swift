@@ -52,12 +52,11 @@ extension AgentStatus {
     ///   - figures: The counts of records in the device's log; `nil` while no publisher runs.
     ///   - now: The time of the report by the device's clock, if there is no snapshot.
     init(_ plan: AgentPlan, _ snapshot: PublisherSnapshot?, _ figures: LogFigures?, now: UnixTime) {
-        let addresses = (try? plan.run.broker.addresses) ?? []
         let link = snapshot?.link
         self.init(
             time: snapshot?.time ?? now, isOn: plan.settings.isOn,
             connection: Connection(
-                isUp: link?.isUp ?? false, broker: addresses.map(\.description).joined(separator: " "),
+                isUp: link?.isUp ?? false, broker: plan.run.servers,
                 since: link?.since, reason: link?.reason),
             mode: plan.run.capture.modeInForce ?? .custom)
         self.recorders = ((try? plan.run.recording.recorders()) ?? []).sorted()

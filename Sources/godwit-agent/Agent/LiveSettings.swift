@@ -24,6 +24,7 @@ enum LiveSettings {
         "broker", "password", "password-command", "password-file", "client-id", "topic-root", "ca", "cert", "key",
         "config", "source",
         "battery", "spool", "socket", "metrics-file", "notify", "allow-commands", "acknowledge-by", "send-resolution",
+        "forward", "token-file", "secret-file",
     ]
 
     /// The long names of the options whose values are never reported, because they reveal private places.

@@ -2,7 +2,6 @@ import ArgumentParser
 import Logging
 import TrackingControl
 import TrackingCore
-import TrackingMQTT
 import TrackingPublisher
 
 /// Performs the commands that the agent receives through the broker, several at a time, and publishes an answer to each
@@ -25,11 +24,11 @@ struct RemoteCommands: Sendable {
     /// The largest number of commands from the broker that run at a time. A further command is answered with `busy`.
     static let maximumAtOnce = 16
 
-    let publisher: AssetPublisher<MQTTTransport>
+    let publisher: AssetPublisher<AgentTransport>
     let dispatcher: ControlDispatcher
     private let logger = Logger(label: "godwit.control")
 
-    init(_ publisher: AssetPublisher<MQTTTransport>, _ dispatcher: ControlDispatcher) {
+    init(_ publisher: AssetPublisher<AgentTransport>, _ dispatcher: ControlDispatcher) {
         self.publisher = publisher
         self.dispatcher = dispatcher
     }

@@ -88,12 +88,11 @@ actor RunningAgent: Service {
 
     private func logStart() {
         let run = self.plan.run
-        let addresses = (try? run.broker.addresses) ?? []
         self.logger.info(
             "Agent started",
             metadata: [
                 "trackables": "\(self.plan.trackables.map(\.id.rawValue).joined(separator: " "))",
-                "broker": "\(addresses.map(\.description).joined(separator: " "))",
+                run.forwarding.forward == nil ? "broker" : "sink": "\(run.servers)",
                 "sources": "\(run.input.source.count)", "on": "\(self.plan.settings.isOn)",
             ])
     }
@@ -158,7 +157,7 @@ actor RunningAgent: Service {
     /// Runs `body` while the agent holds new fixes back from the publisher. The publisher's unsent records then do not
     /// grow, and `body` can wait until all are sent. Afterwards the held fixes go to the publisher.
     func holdingFixes(
-        from publisher: AssetPublisher<MQTTTransport>, _ body: () async throws(TrackingError) -> Void
+        from publisher: AssetPublisher<AgentTransport>, _ body: () async throws(TrackingError) -> Void
     ) async throws(TrackingError) {
         self.reader.relay.disconnect()
         // If a new connection has begun or is about to, the waiting fixes are for that one.
@@ -170,8 +169,13 @@ actor RunningAgent: Service {
         let run = self.plan.run
         let identity = try run.broker.identity()
         let configuration = try self.plan.configuration(for: identity)
-        let publisher = AssetPublisher(
-            configuration: configuration, transport: try run.broker.transport(for: configuration), spool: self.storage)
+        let transport: AgentTransport =
+            if let sink = try run.forwarding.transport(root: configuration.topicRoot) {
+                .sink(sink)
+            } else {
+                .broker(try run.broker.transport(for: configuration))
+            }
+        let publisher = AssetPublisher(configuration: configuration, transport: transport, spool: self.storage)
         for trackable in self.plan.trackables { publisher.add(trackable) }
         return try Device(publisher: publisher, identity: identity, reader: self.reader.reader, run: run)
     }
@@ -192,7 +196,7 @@ actor RunningAgent: Service {
     /// Returns the running publisher, if the agent is switched on.
     ///
     /// - Throws: `isOff` if the agent is switched off; `failed` while no publisher runs.
-    func runningOn() throws(CommandFailure) -> AssetPublisher<MQTTTransport> {
+    func runningOn() throws(CommandFailure) -> AssetPublisher<AgentTransport> {
         let device = try self.running()
         guard self.plan.settings.isOn else {
             throw CommandFailure(.isOff, "the agent is off. Switch it on with godwit-agent on")
@@ -251,7 +255,7 @@ actor RunningAgent: Service {
     }
 
     private static func replace(
-        _ last: [Trackable], with next: [Trackable], in publisher: AssetPublisher<MQTTTransport>
+        _ last: [Trackable], with next: [Trackable], in publisher: AssetPublisher<AgentTransport>
     ) {
         let before = Dictionary(last.map { ($0.id, $0) }) { first, _ in first }
         let after = Set(next.map(\.id))

@@ -35,6 +35,7 @@ struct StatusText {
         let connection = self.status.connection
         let since = connection.since.map { ", for \(Self.span(self.age($0)))" } ?? ""
         let reason = connection.reason.map { ": \($0)" } ?? ""
+        if self.isForwarding { return "sends to \(connection.broker), without a broker" }
         return (connection.isUp ? "connected to " : "not connected to ") + connection.broker + since + reason
     }
 
@@ -46,9 +47,17 @@ struct StatusText {
         return "\(resolution), asleep until \(time)"
     }
 
+    /// `true` if the agent sends its records to the server of `--forward`, whose address does not begin as that of a
+    /// broker.
+    private var isForwarding: Bool {
+        let address = self.status.connection.broker
+        return !address.isEmpty && !address.hasPrefix("mqtt")
+    }
+
     private var recorders: String {
         let names = self.status.recorders.map(\.rawValue)
-        return names.isEmpty ? "none named: the broker acknowledges records" : names.joined(separator: ", ")
+        let server = self.isForwarding ? "server" : "broker"
+        return names.isEmpty ? "none named: the \(server) acknowledges records" : names.joined(separator: ", ")
     }
 
     private var fix: String {

@@ -3,7 +3,7 @@ import TrackingCore
 /// The reading of HTTP answers.
 extension ForwardAnswer {
     /// The largest number of bytes of an answer's body that is read: 64 KiB.
-    static let maximumBodyBytes = 65_536
+    package static let maximumBodyBytes = 65_536
 
     /// Makes the result of a request from the sink's answer.
     ///
@@ -13,7 +13,7 @@ extension ForwardAnswer {
     ///   - retryAfter: The wait that the server requests in the header `Retry-After`; zero for none.
     ///   - count: The number of points in the request.
     ///   - address: The address of the sink.
-    init(status: Int, body: [UInt8], retryAfter: Duration, count: Int, from address: ForwardAddress) {
+    package init(status: Int, body: [UInt8], retryAfter: Duration, count: Int, from address: ForwardAddress) {
         let wait = min(retryAfter, Self.longestRequestedWait)
         switch status {
         case 200..<300:
@@ -24,7 +24,7 @@ extension ForwardAnswer {
             let remedy = address.kind == .overland ? "the token in --token-file" : "the secret in --secret-file"
             self.init(.failed, reason: "the server rejects the request (HTTP \(status)). Check \(remedy)")
         case 404, 405:
-            self.init(.failed, reason: "the server has no such path (HTTP \(status)). Check the path in --to")
+            self.init(.failed, reason: "the server has no such path (HTTP \(status)). Check the path of the address")
         case 400, 413, 422:
             self.init(
                 .rejectedContent(count: count),
@@ -44,7 +44,7 @@ extension ForwardAnswer {
         return Self(
             .failed,
             reason:
-                "the server answered with HTTP status \(status), but without \"result\":\"ok\"\(error). Check that the address in --to is that of an Overland server"
+                "the server answered with HTTP status \(status), but without \"result\":\"ok\"\(error). Check that the address is that of an Overland server"
         )
     }
 }

@@ -72,11 +72,19 @@ package struct ForwardAddress: Hashable, Sendable, CustomStringConvertible {
             )
         }
         let url = text[text.index(after: sign)...]
-        guard url.wholeMatch(of: #/https?:\/\/[^\/?#@\s]+([\/?][^\s]*)?/#) != nil else {
+        guard Self.isURL(url) else {
             throw Self.error(
                 "after \(kind)+ it must be an http:// or https:// URL with a host, and without a user and spaces")
         }
         return (kind, String(url))
+    }
+
+    /// Returns `true` for an `http://` or `https://` URL with a host, and without a user and spaces.
+    private static func isURL(_ text: Substring) -> Bool {
+        guard let scheme = ["http://", "https://"].first(where: text.hasPrefix) else { return false }
+        let rest = text.dropFirst(scheme.count)
+        let host = rest.prefix { $0 != "/" && $0 != "?" }
+        return !host.isEmpty && !host.contains("@") && !rest.contains(where: \.isWhitespace)
     }
 
     /// Returns a URL with its protocol, and without path and query, which may be secret.
@@ -131,5 +139,5 @@ package struct ForwardAddress: Hashable, Sendable, CustomStringConvertible {
 
 extension Sequence<UInt8> {
     /// The bytes as hexadecimal digits in lower case.
-    var hexText: String { self.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
+    package var hexText: String { self.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
 }
