@@ -7,7 +7,7 @@ import TrackingPublisher
 struct SourceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Read positions from this source: gpsd://host[:port], nmea:FILE|-|tcp://host:port|/dev/tty…, gpx:FILE, jsonl:FILE|-, mqtt[s]://host/TOPIC or simulate:. Repeatable, each with an optional class: gpsd://host#accuracy=HIGH.",
+            "Read positions from this source: gpsd://host[:port], nmea:FILE|-|tcp://host:port|/dev/tty…, gpx:FILE, jsonl:FILE|-, mqtt[s]://host/TOPIC, geoclue: or simulate:. Repeatable, each with an optional class: gpsd://host#accuracy=HIGH.",
             valueName: "source"))
     var source: [String] = []
 
@@ -76,5 +76,15 @@ struct SourceOptions: ParsableArguments {
     func thinsFixes() throws(TrackingError) -> Bool {
         let specifications = try self.specifications()
         return specifications.contains(where: \.cannotBeSlowed) && specifications.allSatisfy(\.isReceiver)
+    }
+
+    /// Returns `true` if GeoClue and a receiver are among the sources, so that GeoClue can watch for significant changes
+    /// while the receiver sleeps.
+    ///
+    /// - Throws: `invalidConfiguration` that names the invalid part of a `--source`.
+    func hasNetworkBesideReceiver() throws(TrackingError) -> Bool {
+        let specifications = try self.specifications()
+        return specifications.contains { $0.input == .geoClue }
+            && specifications.contains { $0.isReceiver && $0.input != .geoClue }
     }
 }

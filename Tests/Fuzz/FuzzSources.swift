@@ -34,6 +34,21 @@ func fuzzGPSD(_ bytes: [UInt8]) {
     }
 }
 
+/// Decodes a message of D-Bus, and the position in it. Also reads the bytes as the conversation with GeoClue.
+func fuzzDBus(_ bytes: [UInt8]) {
+    let (now, clock) = (MonotonicTime(.zero), UnixTime(1_700_000_000))
+    if let message = try? DBusMessage(bytes), let properties = message.body.first,
+        let fix = try? GeoCluePosition.fix(properties, clock: clock)
+    {
+        checkFixes([.fix(fix)])
+    }
+    var machine = GeoClueStateMachine(name: "GeoClue", resolution: .standard)
+    _ = machine.received(Array("OK\r\n".utf8)[...], now: now, clock: clock)
+    for action in machine.received(bytes[...], now: now, clock: clock) {
+        if case .send(let bytes) = action { precondition((try? DBusMessage(bytes)) != nil, "an invalid call") }
+    }
+}
+
 /// Decodes GPX. The result does not depend on how the bytes are divided.
 func fuzzGPX(_ bytes: [UInt8]) { checkPieces(bytes) { GPXReader() } }
 

@@ -18,6 +18,7 @@ private let target: @Sendable ([UInt8]) -> Void = {
     case "packets": fuzzPackets
     case "nmea": fuzzNMEA
     case "gpsd": fuzzGPSD
+    case "dbus": fuzzDBus
     case "gpx": fuzzGPX
     case "features": fuzzFeatures
     case "csv": fuzzCSV

@@ -9,6 +9,11 @@ extension LocationSource where Self == GPSDSource {
     }
 }
 
+extension LocationSource where Self == GeoClueSource {
+    /// The coarse positions of this device's GeoClue, which need no receiver.
+    public static var geoClue: GeoClueSource { GeoClueSource() }
+}
+
 extension LocationSource where Self == SimulatedSource {
     /// A simulated courier on a bundled route, for a trial without a receiver.
     public static var simulation: SimulatedSource { SimulatedSource() }

@@ -26,6 +26,7 @@ extension SourceSpecification {
         case .gpx(let path): return RecordingSource(.gpx, file: path, pace: pace, accuracy: self.accuracy)
         case .jsonLines(let path): return RecordingSource(.jsonl, file: path, pace: pace, accuracy: self.accuracy)
         case .jsonLinesStandardInput: return RecordingSource.standardInput(accuracy: self.accuracy)
+        case .geoClue: return GeoClueSource(accuracy: self.accuracy)
         case .topic:
             throw TrackingError(
                 .invalidConfiguration,
@@ -51,11 +52,11 @@ extension SourceSpecification {
         return self.isReceiver && !self.asksForCycle
     }
 
-    /// `true` for gpsd, an NMEA server and a serial device: the source is known to measure the current position of the
-    /// device. `false` for standard input.
+    /// `true` for gpsd, an NMEA server, a serial device and GeoClue: the source is known to measure the current position
+    /// of the device. `false` for standard input.
     public var isReceiver: Bool {
         switch self.input {
-        case .gpsd, .nmeaServer: true
+        case .gpsd, .nmeaServer, .geoClue: true
         case .nmeaPath(let path): Self.isDevice(path)
         case .nmeaStandardInput, .gpx, .jsonLines, .jsonLinesStandardInput, .topic, .simulation: false
         }
@@ -65,7 +66,7 @@ extension SourceSpecification {
     public var readsStandardInput: Bool {
         switch self.input {
         case .nmeaStandardInput, .jsonLinesStandardInput: true
-        case .gpsd, .nmeaServer, .nmeaPath, .gpx, .jsonLines, .topic, .simulation: false
+        case .gpsd, .nmeaServer, .nmeaPath, .gpx, .jsonLines, .topic, .geoClue, .simulation: false
         }
     }
 

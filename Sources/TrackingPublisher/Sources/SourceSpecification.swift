@@ -11,11 +11,12 @@ public import TrackingCore
 /// | `gpx:FILE` | a GPX track |
 /// | `jsonl:FILE`, `jsonl:-` | one GeoJSON Feature a line |
 /// | `mqtt[s]://[user[:password]@]host[:port]/TOPIC` | the positions on a topic of a broker |
+/// | `geoclue:` | the positions of GeoClue, by Wi-Fi and cells |
 /// | `simulate:` | a drive along a bundled route |
 ///
 /// Options follow after `#`, separated by commas:
 ///
-/// - `accuracy=` sets a class from `MINIMUM` to `MAXIMUM` (default `HIGH`).
+/// - `accuracy=` sets a class from `MINIMUM` to `MAXIMUM` (default `HIGH`; `LOW` for `geoclue:`).
 /// - `speed=` sets the speed of a serial line in bits a second (default 9600).
 /// - `cycle=keep` never asks a receiver to change its cycle or to sleep.
 /// - `seed=` selects one of the simulated drives, by a number from 1.
@@ -38,6 +39,8 @@ public struct SourceSpecification: Hashable, Sendable {
         case jsonLinesStandardInput
         /// A topic of a broker. The broker is a URL without the topic, `mqtt[s]://[user[:password]@]host[:port]`.
         case topic(broker: String, topic: String)
+        /// The positions of GeoClue over the D-Bus system bus.
+        case geoClue
         /// A simulated drive along the bundled route.
         case simulation
     }
@@ -79,7 +82,8 @@ public struct SourceSpecification: Hashable, Sendable {
     /// - Throws: `invalidConfiguration` with the invalid part and the valid forms.
     public static func parse(_ text: String) throws(TrackingError) -> SourceSpecification {
         let (address, options) = Self.split(text)
-        var specification = SourceSpecification(try Self.input(address))
+        let input = try Self.input(address)
+        var specification = SourceSpecification(input, accuracy: input == .geoClue ? .low : .high)
         for option in options { try specification.set(option, in: Self.withoutLogin(text[...])) }
         return specification
     }
@@ -110,6 +114,7 @@ public struct SourceSpecification: Hashable, Sendable {
         case ("jsonl", _): return .jsonLines(try Self.path(rest, of: address))
         case ("mqtt", _) where rest.hasPrefix("//"), ("mqtts", _) where rest.hasPrefix("//"):
             return try Self.topic(address)
+        case ("geoclue", ""): return .geoClue
         case ("simulate", ""): return .simulation
         default: throw Self.unknown(address)
         }
@@ -185,7 +190,7 @@ public struct SourceSpecification: Hashable, Sendable {
             """
             source '\(Self.withoutLogin(address))' is unknown; it must be one of gpsd://host[:port], nmea:FILE, nmea:-, \
             nmea:tcp://host:port, nmea:/dev/ttyX, gpx:FILE, jsonl:FILE, jsonl:-, mqtt[s]://host[:port]/TOPIC, \
-            simulate:
+            geoclue:, simulate:
             """)
     }
 

@@ -24,6 +24,8 @@ import TrackingCore
             "mqtts://me:p%2Fw@[::1]:8884/a/b#accuracy=LOW",
             .init(.topic(broker: "mqtts://me:p%2Fw@[::1]:8884", topic: "a/b"), accuracy: .low)
         ),
+        ("geoclue:", .init(.geoClue, accuracy: .low)),
+        ("geoclue:#accuracy=BALANCED", .init(.geoClue, accuracy: .balanced)),
         ("simulate:", .init(.simulation)),
         ("simulate:#seed=7,accuracy=LOW", .init(.simulation, accuracy: .low, seed: 7)),
     ])
@@ -33,6 +35,7 @@ import TrackingCore
 
     @Test(arguments: [
         ("", "is unknown"), ("gps", "is unknown"), ("gpsd:h", "is unknown"), ("simulate:x", "is unknown"),
+        ("geoclue:x", "is unknown"),
         ("GPX:a", "is unknown"), ("gpsd://", "must have the form gpsd://host"), ("gpsd://h:0", "must have the form"),
         ("gpsd://h:99999", "must have the form"), ("gpsd://h:", "must have the form"),
         ("gpsd://u:p@h", "must have the form"), ("nmea:tcp://h", "must have the form nmea:tcp://host:port"),
@@ -68,6 +71,7 @@ import TrackingCore
         ("nmea:/dev/null", "nmea:/dev/null", .gps, false, true),
         ("nmea:nothing.log", "nmea:nothing.log", .replay, true, false), ("nmea:-", "nmea:-", .gps, true, false),
         ("gpx:a", "gpx:a", .replay, true, false), ("jsonl:a", "jsonl:a", .replay, true, false),
+        ("geoclue:", "geoclue:", .network, false, true),
         ("jsonl:-", "jsonl:-", .gps, true, false), ("simulate:", "simulate:#accuracy=LOW", .simulated, false, false),
     ])
     func sourcesAreMade(text: String, name: String, kind: SourceKind, isFinite: Bool, isLive: Bool) throws {
