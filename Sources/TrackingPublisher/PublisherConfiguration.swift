@@ -63,6 +63,10 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
     /// request, and no trip is in progress. The receiver then sleeps. Set it to `false` for a recording, because the
     /// fixes between would be lost.
     public var restsReceiver = true
+    /// `true` to request only coarse positions from the sources between two significant changes, if the capture filter
+    /// records nothing else, no subscriber has a request, and no trip is in progress. A network source then runs in
+    /// place of the receiver until it reports a change. Set it to `true` only if the publisher has both sources.
+    public var watchesChangesByNetwork = false
     /// The template of the state machine that begins, measures and ends the trips of a trackable. Each trackable gets a
     /// new state machine with the same settings.
     public var trips = TripStateMachine(seed: 0)

@@ -6,18 +6,34 @@ extension PublisherStateMachine {
     ///
     /// The sensor resolution is the configured constant, or else the finest of all trackables, as the receiver's sleep
     /// requires. While a caller waits for a fix, the interval of the sensor resolution is at most one second.
+    ///
+    /// Between two significant changes, the sensor resolution is one that a network source meets.
     mutating func updateSensorResolution() -> [Action] {
         let (constant, standard) = (self.configuration.sensorResolution, self.configuration.defaultResolution)
         let rests = self.configuration.restsReceiver && self.capture?.isPaused == true
+        let watches = self.changeWatch.isCoarse && self.watchesChanges
         let (table, isAtOnce) = (self.table, !self.fixRequests.isEmpty)
         let next = self.device.requestSensor(constant: constant, isAtOnce: isAtOnce) {
             if let constant { return constant }
+            if watches { return SignificantChangeWatch.resolution }
             let trackables = table.all.filter { $0.failure == nil }
             let finest = SensorResolution.finest(of: trackables.map(\.resolution.sensor), default: standard)
             if rests, !trackables.contains(where: Self.needsPositions) { return finest.resting }
             return Self.maySleep(trackables) ? finest : finest.withoutSleep
         }
         return next.map { [.useSensorResolution($0)] } ?? []
+    }
+
+    /// `true` if only significant changes matter: the capture filter records nothing else, no trackable and no caller
+    /// needs more, and a network source can watch for them. A network source that meets the requested accuracy by itself
+    /// is used in place of the receiver anyway.
+    var watchesChanges: Bool {
+        guard self.configuration.watchesChangesByNetwork, self.capture?.filter.significantChange == .only,
+            self.configuration.sensorResolution == nil, self.fixRequests.isEmpty
+        else { return false }
+        let trackables = self.table.all.filter { $0.failure == nil }
+        return !trackables.isEmpty && trackables.allSatisfy { !Self.needsPositions($0) }
+            && trackables.contains { $0.resolution.sensor.accuracy > .low }
     }
 
     /// Returns `true` if a trackable needs its position also while it is stationary: for a subscriber's request, or for
@@ -38,8 +54,10 @@ extension PublisherStateMachine {
     }
 
     /// The time at which a pause begins if no fix arrives until then; `nil` for none. A receiver that sleeps is silent
-    /// although the trackable may move, so its next fix must be overdue too.
+    /// although the trackable may move, so its next fix must be overdue too. While a network source watches for a
+    /// change, the silence of the receiver means nothing.
     var pauseDeadline: MonotonicTime? {
+        guard !self.changeWatch.isCoarse else { return nil }
         let interval = self.device.sensor?.desiredInterval ?? .zero
         let sleep = interval > ReceiverPower.leastLimit ? interval + ReceiverPower.search : .zero
         return self.capture?.nextDeadline?.advanced(by: sleep)

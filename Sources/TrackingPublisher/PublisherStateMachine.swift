@@ -22,6 +22,8 @@ package struct PublisherStateMachine: Sendable {
     /// The delay of sending until the device has moved.
     var hold: SendingHold
     var device = DeviceState()
+    /// Decides if the receiver is needed, while only significant changes are recorded.
+    var changeWatch = SignificantChangeWatch()
     var sending = Sending()
     /// The callers' requests for a new fix that wait until the source delivers it.
     var fixRequests = FixRequests()
@@ -66,6 +68,7 @@ package struct PublisherStateMachine: Sendable {
         guard self.stop != .closing else { return nil }
         var next = MonotonicTime.earlier(self.member.nextDeadline, self.timers.next)
         next = .earlier(next, self.pauseDeadline)
+        next = .earlier(next, self.changeWatch.deadline)
         next = .earlier(next, self.hold.nextDeadline)
         next = .earlier(next, self.requestLimits.nextDeadline)
         return .earlier(next, self.sending.nextDeadline)
@@ -258,6 +261,12 @@ package struct PublisherStateMachine: Sendable {
 
     /// Applies the settings of the capture to a fix of the source, and records the fix for every tracked trackable.
     private mutating func captured(_ fix: Location, raw: Location?, at moment: Moment) -> [Action] {
+        let counts = self.changeWatch.received(fix, now: moment.now)
+        let steering = self.configuration.watchesChangesByNetwork ? self.updateSensorResolution() : []
+        return counts ? steering + self.recorded(fix, raw: raw, at: moment) : steering
+    }
+
+    private mutating func recorded(_ fix: Location, raw: Location?, at moment: Moment) -> [Action] {
         let fix = self.device.withBattery(fix)
         let (thinning, requested) = (self.thinning, self.table.requested)
         self.capture?.filter.resolution = thinning
@@ -309,6 +318,9 @@ package struct PublisherStateMachine: Sendable {
             actions += self.recordEvents(self.capture?.timerFired(now: moment.now) ?? [], at: moment)
         }
         actions += self.waitingRequestsDue(at: moment)
+        if self.changeWatch.advance(isOn: self.watchesChanges, now: moment.now) {
+            actions += self.updateSensorResolution()
+        }
         for timer in self.timers.popExpired(now: moment.now) {
             switch timer {
             case .trackable(let id): actions += self.with(id, at: moment) { $0.timerFired($1) }
