@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 SWIFT_FLAGS := $(shell scripts/swift-flags)
 
-.PHONY: demo test bench build release docs lint sanitizer drills setup
+.PHONY: demo test bench build release docs lint sanitizer drills certify setup
 
 # Installs and builds only what the demo runs.
 demo:
@@ -55,6 +55,11 @@ drills: setup
 	GODWIT_DRILL_TRACKABLES=10000 swift test $(SWIFT_FLAGS) --filter RetainedDrillTests
 	GODWIT_DRILL_ORDERS=10000 swift test $(SWIFT_FLAGS) --filter AnyOrderTests
 	GODWIT_DRILL_DRIVES=30 swift test $(SWIFT_FLAGS) --filter EnhanceDrillTests
+
+# Tries a broker: make certify BROKER=mqtts://me@broker.example.org, with the password in GODWIT_PASSWORD. OTHER is a second address of
+# the same cluster.
+certify: build
+	@.build/debug/godwit certify $(if $(BROKER),'$(BROKER)',mqtt://127.0.0.1:1883) $(if $(OTHER),'$(OTHER)')
 
 setup:
 	scripts/setup

@@ -159,6 +159,8 @@ let package = Package(
             name: "TrackingControl", dependencies: ["SystemLibrary", "TrackingCore", "TrackingRuntime", logging],
             swiftSettings: settings),
         .target(
+            name: "TrackingCertificate", dependencies: ["TrackingCore", "TrackingRuntime"], swiftSettings: settings),
+        .target(
             name: "TrackingTesting", dependencies: ["SystemLibrary", "TrackingCore", "TrackingRuntime"],
             swiftSettings: settings),
         .target(
@@ -186,7 +188,8 @@ let package = Package(
         .executableTarget(
             name: "godwit",
             dependencies: [
-                "CMalloc", "CVersion", "GodwitOptions", "SystemLibrary", "TrackingControl", "TrackingCore",
+                "CMalloc", "CVersion", "GodwitOptions", "SystemLibrary", "TrackingCertificate", "TrackingControl",
+                "TrackingCore",
                 "TrackingForwarding", "TrackingGateway",
                 "TrackingHistory",
                 "TrackingMQTT", "TrackingMetrics", "TrackingPublisher", "TrackingRecorder", "TrackingRoads",
@@ -211,6 +214,10 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(name: "TrackingCoreTests", dependencies: ["TrackingCore", "TestSupport"], swiftSettings: settings),
         .testTarget(name: "TrackingCryptoTests", dependencies: ["TrackingCrypto"], swiftSettings: settings),
+        .testTarget(
+            name: "TrackingCertificateTests",
+            dependencies: ["TestSupport", "TrackingCertificate", "TrackingCore", "TrackingMQTT", "TrackingTesting"],
+            swiftSettings: settings),
         .testTarget(
             name: "TrackingGatewayTests",
             dependencies: [
@@ -290,7 +297,8 @@ let package = Package(
         .testTarget(
             name: "ProgramTests",
             dependencies: [
-                "GodwitOptions", "TestSupport", "TrackingControl", "TrackingCore", "TrackingForwarding",
+                "GodwitOptions", "TestSupport", "TrackingCertificate", "TrackingControl", "TrackingCore",
+                "TrackingForwarding",
                 "TrackingGateway", "TrackingHistory", "TrackingMQTT", "TrackingPublisher", "TrackingRecorder",
                 "TrackingRules",
                 "TrackingRuntime", "TrackingStore", "TrackingSubscriber", "TrackingTesting", "godwit", "godwit-agent",

@@ -27,7 +27,7 @@ struct Godwit: AsyncParsableCommand {
             Import.self,
             Verify.self, Erase.self, FenceCommand.self, RuleCommand.self, Audit.self, Bridge.self, Backup.self,
             Replay.self,
-            Demo.self,
+            Certify.self, Demo.self,
         ])
 
     static func main() async {

@@ -149,6 +149,19 @@ import Testing
         #expect(Set(options.map(\.name)) == Set(try Self.rows("`godwit demo`").keys))
     }
 
+    /// The command reads no file, so its options have no keys.
+    @Test func everyOptionOfCertifyIsOnThePageWithItsVariableAndDefault() async throws {
+        let options = try await Self.help("godwit", "certify")
+        let rows = try Self.rows("`godwit certify BROKER-URL`")
+        #expect(Set(options.map(\.name)) == Set(rows.keys))
+        for option in options {
+            let cells = try #require(rows[option.name])
+            try #require(cells.count == 4, "--\(option.name)")
+            #expect(cells[1] == "`GODWIT_\(option.name.uppercased().replacing("-", with: "_"))`")
+            if let standard = option.standard { #expect(cells[3].contains(standard), "--\(option.name)") }
+        }
+    }
+
     @Test func theSettingsFileOnThePageIsAccepted() async throws {
         let blocks = try Self.page().components(separatedBy: "```yaml\n").dropFirst()
         try #require(blocks.count == 2)
