@@ -103,16 +103,10 @@ struct Demo: AsyncParsableCommand {
     /// Runs the demo of positions on the road. Returns `true` if the effect of every step was observed.
     private func runRoads(_ stage: DemoStage) async throws -> Bool {
         let engine = self.at == nil ? nil : try self.engine.map { try ValhallaEngine(url: $0.url) }
-        do {
-            let show = try await DemoRoadsShow(
-                stage: stage, form: self.isStory ? .story : self.script ? .script : .lines, duration: self.duration,
-                engine: engine, around: self.at)
-            try await Program.run(show)
-            await engine?.close()
-            return show.hasSucceeded
-        } catch {
-            await engine?.close()
-            throw error
-        }
+        let show = try await DemoRoadsShow(
+            stage: stage, form: self.isStory ? .story : self.script ? .script : .lines, duration: self.duration,
+            engine: engine, around: self.at)
+        try await Program.run(show)
+        return show.hasSucceeded
     }
 }

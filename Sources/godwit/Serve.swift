@@ -108,7 +108,6 @@ struct Serve: AsyncParsableCommand {
         }
         let ending = Ending()
         do { try await Program.run(try gateway.get()) } catch { ending.note(error) }
-        await engine?.close()
         do { try await history.store?.close() } catch { ending.note(error) }
         if let error = ending.error { throw error }
     }

@@ -61,7 +61,6 @@ struct EnhancerLoad {
             drives.append(try fixes.map { try LocationCodec.encode(LocationUpdate(location: $0)) })
             bodies += try await OnlineMatch(fixes, with: valhalla).requests.map { ValhallaTrace.body($0) }
         }
-        await valhalla.close()
         return (drives, bodies)
     }
 

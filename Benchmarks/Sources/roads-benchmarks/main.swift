@@ -31,7 +31,6 @@ func measureWithEngine(_ program: String?, isLoadOnly: Bool, _ report: inout Rep
     if !isLoadOnly {
         let valhalla = try ValhallaEngine(url: engine.url, timeout: .seconds(20))
         try await Matching.measure(town, valhalla, &report)
-        await valhalla.close()
     }
     if let program { try await EnhancerLoad.measure(program, town, engine, try Broker(), &report) }
 }

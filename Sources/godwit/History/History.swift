@@ -74,12 +74,11 @@ struct History: AsyncParsableCommand {
         let times = try self.span.times(now: TimeText.now)
         let query = PointQuery(self.id, during: times, in: self.bbox, tripID: self.trip)
         let lines = HistoryLines(units: self.units.units, limit: self.width, isMatched: self.matched)
-        try await self.roads.use { engine in
-            let export = HistoryExport(
-                query: query, format: self.format, maximumPoints: self.maxPoints,
-                lines: self.format == .text ? lines : nil, engine: self.matched ? engine : nil)
-            try await self.write(export)
-        }
+        let export = HistoryExport(
+            query: query, format: self.format, maximumPoints: self.maxPoints,
+            lines: self.format == .text ? lines : nil,
+            engine: self.matched ? try self.roads.routingEngine() : nil)
+        try await self.write(export)
     }
 
     private func write(_ export: HistoryExport) async throws {

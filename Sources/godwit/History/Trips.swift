@@ -48,7 +48,7 @@ struct Trips: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await self.roads.use { try await self.list(by: $0) }
+        try await self.list(by: try self.roads.routingEngine())
     }
 
     /// Prints the list.
