@@ -4,6 +4,7 @@ import CoreMetrics
 struct ForwardMetrics: Sendable {
     private let forwarded: Counter
     private let failures: Counter
+    private let rejected: Counter
     private let isAway: Meter
 
     /// Creates the metrics of a sink.
@@ -15,6 +16,7 @@ struct ForwardMetrics: Sendable {
         let labels = [("sink", sink), ("number", "\(number)")]
         self.forwarded = Counter(label: "godwit_forward_points_total", dimensions: labels)
         self.failures = Counter(label: "godwit_forward_failures_total", dimensions: labels)
+        self.rejected = Counter(label: "godwit_forward_quarantined_total", dimensions: labels)
         self.isAway = Meter(label: "godwit_forward_sink_away", dimensions: labels)
         self.isAway.set(0)
     }
@@ -24,6 +26,9 @@ struct ForwardMetrics: Sendable {
         self.forwarded.increment(by: count)
         self.isAway.set(0)
     }
+
+    /// Counts points that the sink rejected because of their content.
+    func quarantined(_ count: Int) { self.rejected.increment(by: count) }
 
     /// Counts a request that failed.
     func failed() {
@@ -37,6 +42,8 @@ package enum ForwardHelps {
     /// The help texts of the forwarder's metrics, by metric name.
     package static let all = [
         "godwit_forward_points_total": "Points that a sink acknowledged.",
+        "godwit_forward_quarantined_total":
+            "Points that a sink rejected because of their content, and that are quarantined.",
         "godwit_forward_failures_total": "Requests to a sink that failed and are repeated.",
         "godwit_forward_sink_away": "1 while the last request to a sink failed, otherwise 0.",
     ]

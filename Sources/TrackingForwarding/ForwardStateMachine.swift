@@ -6,6 +6,10 @@ package import TrackingSinks
 ///
 /// A batch is sent until the sink acknowledges it, so no point is lost. After each failure the queue is read again: a
 /// point that was erased meanwhile is not sent.
+///
+/// If the sink rejects a point because of its content, the point is left out, and the following points are sent. When
+/// the sink acknowledges one of them, the points that were left out are quarantined. Otherwise the fault may be the
+/// sink's: after several rejected points in a row, the forwarder waits, and sends all of them again.
 package struct ForwardStateMachine: Hashable, Sendable {
     /// An event in the forwarding to one sink.
     package enum Event: Hashable, Sendable {
@@ -39,6 +43,8 @@ package struct ForwardStateMachine: Hashable, Sendable {
         case send
         /// Remove the points of the acknowledged batch, and those that are not to be sent, from the queue.
         case remove
+        /// Quarantine the points that were left out, and remove the points of the acknowledged batch.
+        case quarantine
         /// Wait until a moment, and then report that it has come.
         case wait(until: MonotonicTime)
         /// End: the queue is empty, and the forwarder is to end then.
@@ -73,10 +79,19 @@ package struct ForwardStateMachine: Hashable, Sendable {
     package var first: Action { .read(limit: self.limit) }
     /// The number of failures in a row.
     package var failures: Int { self.backoff.failures }
-    /// `true` while acknowledged points are still to be removed from the queue. They are not sent again.
-    private var isRemoving = false
-    /// `true` while the sink rejects a single point because of its content. All later points wait for it.
-    package private(set) var isBlocked = false
+    /// The unfinished removal of acknowledged points from the queue; `nil` for none. They are not sent again.
+    private var removal: Action?
+    /// The number of rejected points that are left out of the next readings of the queue. After a wait for a sink that
+    /// rejects everything, none is left out.
+    package private(set) var leftOut = 0
+    /// The largest number of points that are left out in a row. It doubles each time that it is reached.
+    private var maximumLeftOut = Self.firstLeftOut
+    private var hasAcknowledged = false
+
+    /// The first limit of points that are left out in a row: 10.
+    static let firstLeftOut = 10
+    /// The highest limit of points that are left out in a row: 1,000.
+    static let maximumLeftOut = 1000
 
     /// Handles an event, and returns the next step.
     ///
@@ -85,15 +100,15 @@ package struct ForwardStateMachine: Hashable, Sendable {
     ///   - now: The time of the event.
     package mutating func happened(_ event: Event, at now: MonotonicTime) -> Action {
         switch event {
-        case .read(.empty):
-            return self.endsWhenEmpty ? .end : .wait(until: now.advanced(by: Self.pollInterval))
+        case .read(.empty): return self.readAll(at: now)
         case .read(.nothingToSend): return .remove
         case .read(.points): return .send
         case .answered(let answer): return self.answered(answer, at: now)
         case .removed:
-            self.isRemoving = false
+            if self.removal == .quarantine { self.leftOut = 0 }
+            self.removal = nil
             return .read(limit: self.limit)
-        case .due: return self.isRemoving ? .remove : .read(limit: self.limit)
+        case .due: return self.removal ?? .read(limit: self.limit)
         case .storeFailed: return .wait(until: now.advanced(by: Self.pollInterval))
         }
     }
@@ -102,19 +117,43 @@ package struct ForwardStateMachine: Hashable, Sendable {
         switch answer.verdict {
         case .acknowledged:
             self.backoff.reset()
-            self.isBlocked = false
+            self.hasAcknowledged = true
+            self.maximumLeftOut = Self.firstLeftOut
             self.limit = min(self.batchSize, self.limit * 2)
-            self.isRemoving = true
-            return .remove
+            return self.remove()
         case .rejectedContent(let count) where count > 1:
             // A smaller batch finds the points that the sink accepts.
             self.limit = max(1, count / 2)
             return .read(limit: self.limit)
-        case .rejectedContent:
-            self.isBlocked = true
-            return .wait(until: now.advanced(by: max(self.backoff.next(), answer.requestedWait)))
+        case .rejectedContent where self.leftOut < self.maximumLeftOut:
+            self.leftOut += 1
+            return .read(limit: self.limit)
+        case .rejectedContent: return self.block(at: now, for: answer.requestedWait)
         case .failed:
             return .wait(until: now.advanced(by: max(self.backoff.next(), answer.requestedWait)))
         }
+    }
+
+    private mutating func remove() -> Action {
+        let action = self.leftOut > 0 ? Action.quarantine : .remove
+        self.removal = action
+        return action
+    }
+
+    /// Handles that the queue has no points but those that are left out.
+    private mutating func readAll(at now: MonotonicTime) -> Action {
+        guard self.leftOut > 0 else {
+            return self.endsWhenEmpty ? .end : .wait(until: now.advanced(by: Self.pollInterval))
+        }
+        // No later point will come that could show that the sink works.
+        if self.endsWhenEmpty, self.hasAcknowledged { return self.remove() }
+        return self.block(at: now, for: .zero)
+    }
+
+    /// Waits, and sends the points that were left out again, because the fault may be the sink's.
+    private mutating func block(at now: MonotonicTime, for wait: Duration) -> Action {
+        self.leftOut = 0
+        self.maximumLeftOut = min(Self.maximumLeftOut, self.maximumLeftOut * 2)
+        return .wait(until: now.advanced(by: max(self.backoff.next(), wait)))
     }
 }

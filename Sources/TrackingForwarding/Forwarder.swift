@@ -118,8 +118,12 @@ private struct SinkWork {
     private var page = ForwardPage(trackable: nil, entries: [], hasMore: false)
     /// The numbers of the entries that are removed next.
     private var done: [Int64] = []
-    /// The number of points in the last request.
-    private var sent = 0
+    /// The numbers of the entries whose points were in the last request.
+    private var sent: [Int64] = []
+    /// The numbers of the entries that are left out, because the sink rejects their points.
+    private var leftOut: [Int64] = []
+    /// The reason of the last rejection of points because of their content.
+    private var rejection = ""
 
     init(
         _ sink: ForwardSink, number: Int, _ store: any ForwardingStore, _ client: HTTPClient, health: ForwardHealth,
@@ -146,6 +150,9 @@ private struct SinkWork {
                 case .remove:
                     try await self.store.removeForwarded(self.done)
                     event = .removed
+                case .quarantine:
+                    try await self.quarantine()
+                    event = .removed
                 case .wait(let deadline):
                     await self.clock.sleep(until: deadline)
                     event = .due
@@ -158,16 +165,32 @@ private struct SinkWork {
                     metadata: ["sink": "\(self.sink.address)", "reason": "\(error.message)"])
                 event = .storeFailed
             }
-            let failures = state.failures
+            let before = state
             action = state.happened(event, at: DeviceClock.now)
-            if case .answered(let answer) = event, !Task.isCancelled { self.report(answer, failures, state) }
+            if state.leftOut > before.leftOut { self.leftOut += self.sent }
+            if state.leftOut == 0 { self.leftOut = [] }
+            if !Task.isCancelled { self.report(event, before, state) }
         }
     }
 
+    /// Quarantines the points that were left out, and removes the acknowledged ones from the queue.
+    private func quarantine() async throws(TrackingError) {
+        try await self.store.quarantineForwarded(self.leftOut, because: String(self.rejection.prefix(200)))
+        try await self.store.removeForwarded(self.done)
+        self.metrics.quarantined(self.leftOut.count)
+        self.logger.error(
+            "Sink rejected points because of their content; they are quarantined, and the other points are sent",
+            metadata: [
+                "sink": "\(self.sink.address)", "reason": "\(self.rejection)", "count": "\(self.leftOut.count)",
+            ])
+    }
+
     private mutating func read(_ limit: Int) async throws(TrackingError) -> ForwardStateMachine.Reading {
-        self.page = try await self.store.nextForwarded(to: self.sink.address.name, limit: limit)
+        self.page = try await self.store.nextForwarded(
+            to: self.sink.address.name, except: self.leftOut, limit: limit)
         guard let trackable = self.page.trackable else {
-            self.health.set(self.sink.address, nil)
+            if self.leftOut.isEmpty { self.health.set(self.sink.address, nil) }
+            self.done = []
             return .empty
         }
         guard self.isForwarded(trackable), self.page.entries.contains(where: { $0.location != nil }) else {
@@ -184,14 +207,17 @@ private struct SinkWork {
             if self.page.hasMore { batch.current = try await self.store.lastPositions(of: [trackable]).first?.location }
             batch.trip = try await self.trip(of: trackable)
         }
-        let (answer, count) = await self.sink.send(batch, over: self.client, at: self.clock.moment.wall)
-        self.sent = count
-        var left = count
-        self.done = self.page.entries.compactMap { entry in
-            guard entry.location != nil else { return entry.number }
-            left -= 1
-            return left >= 0 ? entry.number : nil
+        var (answer, count) = await self.sink.send(batch, over: self.client, at: self.clock.moment.wall)
+        if case .rejectedContent = answer.verdict, batch.current != nil || batch.trip != nil {
+            // Possibly the sink rejects the other content, and not a point.
+            (batch.current, batch.trip) = (nil, nil)
+            (answer, count) = await self.sink.send(batch, over: self.client, at: self.clock.moment.wall)
         }
+        let points = self.page.entries.filter { $0.location != nil }.map(\.number)
+        self.sent = Array(points.prefix(count))
+        let unsent = Set(points.dropFirst(count))
+        self.done = self.page.entries.map(\.number).filter { !unsent.contains($0) }
+        if case .rejectedContent = answer.verdict { self.rejection = answer.reason }
         return answer
     }
 
@@ -203,27 +229,36 @@ private struct SinkWork {
         ).last { $0.state == .active }
     }
 
-    /// Counts and logs the result of a request.
-    private func report(_ answer: ForwardAnswer, _ failures: Int, _ state: ForwardStateMachine) {
+    /// Counts and logs the result of a request, and the beginning of a wait after failures.
+    private func report(
+        _ event: ForwardStateMachine.Event, _ before: ForwardStateMachine, _ state: ForwardStateMachine
+    ) {
         let sink = "\(self.sink.address)"
-        guard answer.verdict != .acknowledged else {
-            self.metrics.acknowledged(self.sent)
-            self.health.set(self.sink.address, nil)
-            if failures > 0 { self.logger.notice("Sink acknowledges points again", metadata: ["sink": "\(sink)"]) }
-            return
+        var failure: String?
+        if case .answered(let answer) = event {
+            guard answer.verdict != .acknowledged else {
+                self.metrics.acknowledged(self.sent.count)
+                self.health.set(self.sink.address, nil)
+                guard before.failures > 0 else { return }
+                self.logger.notice("Sink acknowledges points again", metadata: ["sink": "\(sink)"])
+                return
+            }
+            self.metrics.failed()
+            if answer.verdict == .failed { failure = answer.reason }
         }
-        self.metrics.failed()
-        guard state.failures > failures else { return }
-        self.health.set(self.sink.address, answer.reason)
+        guard state.failures > before.failures else { return }
+        let reason = failure ?? self.rejection
+        self.health.set(self.sink.address, reason)
         let metadata: Logger.Metadata = [
-            "sink": "\(sink)", "reason": "\(answer.reason)", "failures": "\(state.failures)",
+            "sink": "\(sink)", "reason": "\(reason)", "failures": "\(state.failures)",
         ]
-        if state.isBlocked, answer.verdict != .failed {
-            self.logger.error(
-                "Sink rejects a point; the forwarder sends it again, and all later points wait", metadata: metadata)
-        } else {
+        if failure != nil {
             self.logger.log(
-                level: failures == 0 ? .warning : .info, "Sink did not acknowledge points; they are sent again",
+                level: before.failures == 0 ? .warning : .info,
+                "Sink did not acknowledge points; they are sent again", metadata: metadata)
+        } else {
+            self.logger.error(
+                "Sink rejects points because of their content, and acknowledges no other point; they are sent again",
                 metadata: metadata)
         }
     }

@@ -3,8 +3,9 @@ public import TrackingCore
 /// A history with a queue for each sink: a server to which another program forwards the recorded points.
 ///
 /// The database itself adds each new point to the queue of every sink, in the transaction that stores the point. A late
-/// point is therefore forwarded like any other. A point remains in a queue until ``removeForwarded(_:)``, so that
-/// a forwarder that was killed continues with the points that no server has acknowledged.
+/// point is therefore forwarded like any other. A point remains in a queue until ``removeForwarded(_:)`` or
+/// ``quarantineForwarded(_:because:)``, so that a forwarder that was killed continues with the points that no server has
+/// acknowledged.
 public protocol ForwardingStore: HistoryStore {
     /// Makes these names the sinks of the history. All stored points, in the order of their times, are added to the
     /// queue of a sink that the history does not know yet. Any other sink is forgotten together with its queue.
@@ -16,15 +17,34 @@ public protocol ForwardingStore: HistoryStore {
     ///
     /// - Parameters:
     ///   - sink: The name of the sink.
+    ///   - numbers: The numbers of entries that are left out.
     ///   - limit: The largest number of points, ≥ 1.
     /// - Throws: `storeFailed`.
-    func nextForwarded(to sink: String, limit: Int) async throws(TrackingError) -> ForwardPage
+    func nextForwarded(
+        to sink: String, except numbers: [Int64], limit: Int
+    ) async throws(TrackingError) -> ForwardPage
 
     /// Removes points from the queues of the sinks, because a server has acknowledged them.
     ///
     /// - Parameter numbers: The numbers of the points' entries in the queues.
     /// - Throws: `storeFailed`, `storeBusy`.
     func removeForwarded(_ numbers: [Int64]) async throws(TrackingError)
+
+    /// Moves points from the queues of the sinks to the quarantine of the queues, because a server rejects their content
+    /// for good. The points themselves remain in the history. An erased point leaves the quarantine too.
+    ///
+    /// - Parameters:
+    ///   - numbers: The numbers of the points' entries in the queues. An entry that has left its queue is ignored.
+    ///   - reason: The reason of the rejection.
+    /// - Throws: `storeFailed`, `storeBusy`.
+    func quarantineForwarded(_ numbers: [Int64], because reason: String) async throws(TrackingError)
+}
+
+extension ForwardingStore {
+    /// Returns the next points in the queue of a sink, and leaves none out. See ``nextForwarded(to:except:limit:)``.
+    public func nextForwarded(to sink: String, limit: Int) async throws(TrackingError) -> ForwardPage {
+        try await self.nextForwarded(to: sink, except: [], limit: limit)
+    }
 }
 
 /// The next points in the queue of a sink, a server to which points are forwarded.

@@ -49,7 +49,8 @@ private struct ForwardConversation {
 
     private mutating func answers(to event: ForwardStateMachine.Event) -> [String] {
         let action = self.state.happened(event, at: self.now)
-        return [self.text(action)] + (self.state.isBlocked ? ["blocked"] : [])
+        let leftOut = self.state.leftOut > 0 ? ["left out \(self.state.leftOut)"] : []
+        return [self.text(action)] + leftOut
     }
 
     private func text(_ action: ForwardStateMachine.Action) -> String {
@@ -57,6 +58,7 @@ private struct ForwardConversation {
         case .read(let limit): "read \(limit)"
         case .send: "send"
         case .remove: "remove"
+        case .quarantine: "quarantine"
         case .wait(let deadline): "wait until \(Int(deadline.sinceOrigin.inSeconds.rounded()))"
         case .end: "end"
         }

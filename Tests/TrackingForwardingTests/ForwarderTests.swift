@@ -23,11 +23,18 @@ import TrackingStore
         }
 
         private let fates: Mutex<[Fate]>
+        /// The texts in a request by which the server rejects it.
+        private let rejected: Set<String>
         let stored = Mutex<[String: Int]>([:])
         let requests = Mutex<[(headers: HTTPFields, body: String)]>([])
 
-        /// - Parameter fates: The fates of the first requests. Later requests are answered ok.
-        init(_ fates: [Fate]) { self.fates = Mutex(fates) }
+        /// - Parameters:
+        ///   - fates: The fates of the first requests. Later requests are answered ok.
+        ///   - rejected: The numbers of the points that the server rejects because of their content.
+        init(_ fates: [Fate], rejecting rejected: Set<UInt64> = []) {
+            self.fates = Mutex(fates)
+            self.rejected = Set(rejected.map { "\"timestamp\":\"\(ForwarderTests.time(of: $0))\"" })
+        }
 
         var left: Int { self.fates.withLock { $0.count } }
 
@@ -46,6 +53,9 @@ import TrackingStore
         }
 
         private func answer(_ body: String) async throws -> Response {
+            guard !self.rejected.contains(where: { body.contains($0) }) else {
+                return Response(status: .unprocessableContent)
+            }
             let fate = self.fates.withLock { $0.isEmpty ? .ok : $0.removeFirst() }
             if fate.stores { self.store(body) }
             switch fate {
@@ -80,8 +90,11 @@ import TrackingStore
         private static func body(_ text: String) -> ResponseBody { ResponseBody(byteBuffer: ByteBuffer(string: text)) }
     }
 
-    private func withServer(_ fates: [Server.Fate] = [], _ body: (Server, Int) async throws -> Void) async throws {
-        let server = Server(fates)
+    private func withServer(
+        _ fates: [Server.Fate] = [], rejecting rejected: Set<UInt64> = [],
+        _ body: (Server, Int) async throws -> Void
+    ) async throws {
+        let server = Server(fates, rejecting: rejected)
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
         let serving = Task { try await server.run { port.yield($0) } }
         var iterator = ports.makeAsyncIterator()
@@ -170,6 +183,26 @@ import TrackingStore
                         for: Array("\(time).\(request.body)".utf8), key: Array(secret.utf8))
                     #expect(signature == "t=\(time),v1=\(code.hexText)")
                 }
+            }
+        }
+    }
+
+    /// The time of a point in a request, by its number.
+    private static func time(of seq: UInt64) -> String { ISO8601.text(UnixTime(1_780_000_000 + Double(seq))) }
+
+    /// Points that a server rejects for good do not block the others, and are not lost.
+    @Test func rejectedPointsAreQuarantinedAndTheOthersArrive() async throws {
+        // The limit of points that are left out in a row is reached within the second group.
+        let bad: Set<UInt64> = Set([7] + Array(60...75) + [300])
+        try await self.withStore { store in
+            try await self.store(1...300, of: "van", in: store)
+            try await self.withServer(rejecting: bad) { server, port in
+                let sink = try HTTPSink(try ForwardAddress("overland+http://127.0.0.1:\(port)/in"), secret: nil)
+                let forwarder = Forwarder(store, to: [.http(sink)], batchSize: 50, endsWhenEmpty: true)
+                try await forwarder.run()
+                let expected = Set((UInt64(1)...300).filter { !bad.contains($0) }.map { "van \(Self.time(of: $0))" })
+                #expect(server.stored.withLock { Set($0.keys) } == expected)
+                #expect(try await store.nextForwarded(to: sink.address.name, limit: 1).entries == [])
             }
         }
     }

@@ -1,3 +1,4 @@
+import GRDB
 import Testing
 import TrackingCore
 
@@ -10,6 +11,19 @@ import TrackingCore
     ) async throws {
         try await subject.run { test in
             try await test.use { store in try await body(try #require(store as? any ForwardingStore)) }
+        }
+    }
+
+    /// Runs the statements of the page "Forward to another server" for quarantined points.
+    private func sendAgain(_ store: any ForwardingStore) async throws {
+        let statements = """
+            INSERT INTO forward_queue (sink, trackable, time, stream, seq) SELECT sink, trackable, time, stream, seq \
+            FROM forward_quarantine; DELETE FROM forward_quarantine;
+            """
+        if let store = store as? SQLiteHistoryStore {
+            try await store.write { db, _ in try db.execute(sql: statements) }
+        } else if let store = store as? PostgresHistoryStore {
+            try await store.writer.perform { connection throws(TrackingError) in try connection.runAll(statements) }
         }
     }
 
@@ -67,6 +81,39 @@ import TrackingCore
             #expect(page.entries.last?.location == nil, "a point with a wrong clock")
             try await store.removeForwarded(page.entries.map(\.number))
             #expect(try await store.nextForwarded(to: "a", limit: 10) == .empty)
+        }
+    }
+
+    @Test(arguments: StoreSubject.allCases) func aRejectedPointLeavesTheQueueOfItsSink(
+        subject: StoreSubject
+    ) async throws {
+        try await self.run(subject) { store in
+            try await store.beginForwarding(to: ["a", "b"])
+            _ = try await store.store(batch(points(1...4)))
+            let page = try await store.nextForwarded(to: "a", limit: 10)
+            let numbers = page.entries.map(\.number)
+            #expect(
+                self.seqs(try await store.nextForwarded(to: "a", except: Array(numbers.prefix(2)), limit: 10)) == [
+                    3, 4,
+                ])
+            #expect(try await store.nextForwarded(to: "a", except: numbers, limit: 10) == .empty)
+            try await store.quarantineForwarded([numbers[1]], because: "the server rejects it")
+            try await store.quarantineForwarded([numbers[1]], because: "again, after a failure")
+            #expect(self.seqs(try await store.nextForwarded(to: "a", limit: 10)) == [1, 3, 4])
+            #expect(self.seqs(try await store.nextForwarded(to: "b", limit: 10)) == [1, 2, 3, 4])
+            // The points are still in the history, and can be sent again.
+            #expect(try await store.points(PointQuery(try trackable("van")), after: nil, limit: 10).points.count == 4)
+            try await self.sendAgain(store)
+            #expect(self.seqs(try await store.nextForwarded(to: "a", limit: 10)) == [1, 3, 4, 2])
+            // An erased point leaves the quarantine, and a forgotten sink has none.
+            try await store.quarantineForwarded(numbers, because: "the server rejects it")
+            let other = try await store.nextForwarded(to: "b", limit: 10).entries.map(\.number)
+            try await store.quarantineForwarded(other, because: "the server rejects it")
+            _ = try await store.erase(
+                try trackable("van"), before: try point(3).time, now: now.advanced(by: .seconds(100)))
+            try await store.beginForwarding(to: ["b"])
+            try await self.sendAgain(store)
+            #expect(self.seqs(try await store.nextForwarded(to: "b", limit: 10)) == [3, 4])
         }
     }
 

@@ -11,9 +11,11 @@ extension PostgresHistoryStore: ForwardingStore {
             // No point may be stored between the filling of a new queue and the commit.
             try connection.runAll("LOCK TABLE point IN SHARE ROW EXCLUSIVE MODE")
             let names = PostgresValue.texts(sinks)
-            _ = try connection.run(
-                "DELETE FROM forward_queue WHERE sink IN (SELECT number FROM forward_sink WHERE name <> ALL ($1))",
-                [names])
+            for table in ["forward_queue", "forward_quarantine"] {
+                _ = try connection.run(
+                    "DELETE FROM \(table) WHERE sink IN (SELECT number FROM forward_sink WHERE name <> ALL ($1))",
+                    [names])
+            }
             _ = try connection.run("DELETE FROM forward_sink WHERE name <> ALL ($1)", [names])
             _ = try connection.run(
                 """
@@ -25,20 +27,25 @@ extension PostgresHistoryStore: ForwardingStore {
         }
     }
 
-    /// Returns the names of the known sinks, sorted; `nil` if no forwarder has used the history.
+    /// Returns the names of the known sinks, sorted; `nil` if the history lacks a table of the queues.
     private static func sinks(_ connection: PostgresConnection) throws(TrackingError) -> [String]? {
-        let table = "\(PostgresHistorySchema.name).forward_sink"
+        let table = "\(PostgresHistorySchema.name).forward_quarantine"
         guard try !connection.run("SELECT to_regclass('\(table)')::text").isNull(0, 0) else { return nil }
-        let rows = try connection.run("SELECT name FROM \(table)")
+        let rows = try connection.run("SELECT name FROM forward_sink")
         return (0..<rows.count).map { rows.text($0, 0) }.sorted()
     }
 
-    /// Returns the next points in the queue of a sink. See ``ForwardingStore/nextForwarded(to:limit:)``.
-    public func nextForwarded(to sink: String, limit: Int) async throws(TrackingError) -> ForwardPage {
+    /// Returns the next points in the queue of a sink. See ``ForwardingStore/nextForwarded(to:except:limit:)``.
+    public func nextForwarded(
+        to sink: String, except numbers: [Int64], limit: Int
+    ) async throws(TrackingError) -> ForwardPage {
         try await self.reader.perform { connection throws(TrackingError) in
             let rows = try connection.run(
                 Self.nextForwarded,
-                [.text(sink), .int(Int64(ForwardPage.searchedEntries)), .int(Int64(max(1, limit)) + 1)])
+                [
+                    .text(sink), .int(Int64(ForwardPage.searchedEntries)), .int(Int64(max(1, limit)) + 1),
+                    .ints(numbers),
+                ])
             var page = ForwardPage.empty
             page.hasMore = rows.count > max(1, limit)
             for row in 0..<min(rows.count, max(1, limit)) {
@@ -60,9 +67,21 @@ extension PostgresHistoryStore: ForwardingStore {
         }
     }
 
+    /// Moves points from the queues to the quarantine. See ``ForwardingStore/quarantineForwarded(_:because:)``.
+    public func quarantineForwarded(_ numbers: [Int64], because reason: String) async throws(TrackingError) {
+        try await self.writer.perform { connection throws(TrackingError) in
+            _ = try connection.run(
+                """
+                WITH moved AS (DELETE FROM forward_queue WHERE number = ANY ($1) RETURNING *)
+                INSERT INTO forward_quarantine (sink, trackable, time, stream, seq, reason)
+                SELECT sink, trackable, time, stream, seq, $2 FROM moved
+                """, [.ints(numbers), .text(reason)])
+        }
+    }
+
     private static let nextForwarded = """
         WITH front AS (SELECT * FROM forward_queue WHERE sink = (SELECT number FROM forward_sink WHERE name = $1) \
-        ORDER BY number LIMIT $2) \
+        AND number <> ALL ($4) ORDER BY number LIMIT $2) \
         SELECT \(PostgresPointReading.columns), t.id, q.number FROM front q JOIN trackable t ON t.number = q.trackable \
         LEFT JOIN point p ON p.trackable = q.trackable AND p.time = q.time AND p.stream = q.stream AND p.seq = q.seq \
         LEFT JOIN stream s ON s.number = q.stream \
@@ -77,7 +96,11 @@ extension PostgresHistoryStore: ForwardingStore {
         CREATE TABLE IF NOT EXISTS forward_queue (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
             sink bigint NOT NULL, trackable bigint NOT NULL, time float8 NOT NULL, stream bigint NOT NULL,
             seq bigint NOT NULL);
+        CREATE TABLE IF NOT EXISTS forward_quarantine (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            sink bigint NOT NULL, trackable bigint NOT NULL, time float8 NOT NULL, stream bigint NOT NULL,
+            seq bigint NOT NULL, reason text NOT NULL);
         CREATE INDEX IF NOT EXISTS forward_order ON forward_queue (sink, number);
+        CREATE INDEX IF NOT EXISTS forward_rejected ON forward_quarantine (trackable, time, stream, seq);
         CREATE INDEX IF NOT EXISTS forward_point ON forward_queue (trackable, time, stream, seq);
         CREATE OR REPLACE FUNCTION forward_stored() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
             INSERT INTO \(PostgresHistorySchema.name).forward_queue (sink, trackable, time, stream, seq)
@@ -86,7 +109,9 @@ extension PostgresHistoryStore: ForwardingStore {
         CREATE OR REPLACE FUNCTION forward_removed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
             IF current_setting('godwit.is_moving', true) = 'on' THEN RETURN NULL; END IF;
             DELETE FROM \(PostgresHistorySchema.name).forward_queue WHERE trackable = OLD.trackable AND time = OLD.time
-            AND stream = OLD.stream AND seq = OLD.seq; RETURN NULL; END $$;
+            AND stream = OLD.stream AND seq = OLD.seq;
+            DELETE FROM \(PostgresHistorySchema.name).forward_quarantine WHERE trackable = OLD.trackable
+            AND time = OLD.time AND stream = OLD.stream AND seq = OLD.seq; RETURN NULL; END $$;
         CREATE OR REPLACE FUNCTION forward_corrected() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
             DELETE FROM \(PostgresHistorySchema.name).forward_queue WHERE trackable = NEW.trackable AND time = NEW.time
             AND stream = NEW.stream AND seq = NEW.seq;

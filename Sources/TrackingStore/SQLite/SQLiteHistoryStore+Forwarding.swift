@@ -11,9 +11,11 @@ extension SQLiteHistoryStore: ForwardingStore {
             for statement in Self.forwardingTables { try db.execute(sql: statement) }
             let known = try String.fetchAll(db, sql: "SELECT name FROM forward_sink")
             for name in known where !sinks.contains(name) {
-                try db.execute(
-                    sql: "DELETE FROM forward_queue WHERE sink = (SELECT number FROM forward_sink WHERE name = ?)",
-                    arguments: [name])
+                for table in ["forward_queue", "forward_quarantine"] {
+                    try db.execute(
+                        sql: "DELETE FROM \(table) WHERE sink = (SELECT number FROM forward_sink WHERE name = ?)",
+                        arguments: [name])
+                }
                 try db.execute(sql: "DELETE FROM forward_sink WHERE name = ?", arguments: [name])
             }
             for name in sinks where !known.contains(name) {
@@ -27,14 +29,18 @@ extension SQLiteHistoryStore: ForwardingStore {
         }
     }
 
-    /// Returns the next points in the queue of a sink. See ``ForwardingStore/nextForwarded(to:limit:)``.
-    public func nextForwarded(to sink: String, limit: Int) async throws(TrackingError) -> ForwardPage {
-        try await self.read { db in
+    /// Returns the next points in the queue of a sink. See ``ForwardingStore/nextForwarded(to:except:limit:)``.
+    public func nextForwarded(
+        to sink: String, except numbers: [Int64], limit: Int
+    ) async throws(TrackingError) -> ForwardPage {
+        let leftOut = "[\(numbers.map(String.init).joined(separator: ","))]"
+        return try await self.read { db in
             let row = try DirectStatement(Self.nextForwarded, in: db)
             defer { row.reset() }
             row.bind(sink, 1)
             row.bind(Int64(ForwardPage.searchedEntries), 2)
             row.bind(Int64(max(1, limit)) + 1, 3)
+            row.bind(leftOut, 4)
             var page = ForwardPage.empty
             while try row.step() {
                 guard page.entries.count < max(1, limit) else {
@@ -64,9 +70,23 @@ extension SQLiteHistoryStore: ForwardingStore {
         }
     }
 
+    /// Moves points from the queues to the quarantine. See ``ForwardingStore/quarantineForwarded(_:because:)``.
+    public func quarantineForwarded(_ numbers: [Int64], because reason: String) async throws(TrackingError) {
+        try await self.write { db, _ in
+            for number in numbers {
+                try db.execute(
+                    sql: """
+                        INSERT INTO forward_quarantine (sink, trackable, time, stream, seq, reason) \
+                        SELECT sink, trackable, time, stream, seq, ? FROM forward_queue WHERE number = ?
+                        """, arguments: [reason, number])
+                try db.execute(sql: "DELETE FROM forward_queue WHERE number = ?", arguments: [number])
+            }
+        }
+    }
+
     private static let nextForwarded = """
         WITH front AS (SELECT * FROM forward_queue WHERE sink = (SELECT number FROM forward_sink WHERE name = ?1) \
-        ORDER BY number LIMIT ?2) \
+        AND number NOT IN (SELECT value FROM json_each(?4)) ORDER BY number LIMIT ?2) \
         SELECT \(PointReading.columns), s.id, t.id, q.number FROM front q JOIN trackable t ON t.number = q.trackable \
         LEFT JOIN point p ON p.trackable = q.trackable AND p.time = q.time AND p.stream = q.stream AND p.seq = q.seq \
         LEFT JOIN stream s ON s.number = q.stream \
@@ -81,7 +101,13 @@ extension SQLiteHistoryStore: ForwardingStore {
         CREATE TABLE IF NOT EXISTS forward_queue (number INTEGER PRIMARY KEY AUTOINCREMENT, sink INTEGER NOT NULL, \
         trackable INTEGER NOT NULL, time REAL NOT NULL, stream INTEGER NOT NULL, seq INTEGER NOT NULL) STRICT
         """,
+        """
+        CREATE TABLE IF NOT EXISTS forward_quarantine (number INTEGER PRIMARY KEY, sink INTEGER NOT NULL, \
+        trackable INTEGER NOT NULL, time REAL NOT NULL, stream INTEGER NOT NULL, seq INTEGER NOT NULL, \
+        reason TEXT NOT NULL) STRICT
+        """,
         "CREATE INDEX IF NOT EXISTS forward_order ON forward_queue (sink, number)",
+        "CREATE INDEX IF NOT EXISTS forward_rejected ON forward_quarantine (trackable, time, stream, seq)",
         "CREATE INDEX IF NOT EXISTS forward_point ON forward_queue (trackable, time, stream, seq)",
         """
         CREATE TRIGGER IF NOT EXISTS forward_stored AFTER INSERT ON point BEGIN \
@@ -91,6 +117,11 @@ extension SQLiteHistoryStore: ForwardingStore {
         """
         CREATE TRIGGER IF NOT EXISTS forward_removed AFTER DELETE ON point BEGIN \
         DELETE FROM forward_queue WHERE trackable = OLD.trackable AND time = OLD.time AND stream = OLD.stream \
+        AND seq = OLD.seq; END
+        """,
+        """
+        CREATE TRIGGER IF NOT EXISTS forward_erased AFTER DELETE ON point BEGIN \
+        DELETE FROM forward_quarantine WHERE trackable = OLD.trackable AND time = OLD.time AND stream = OLD.stream \
         AND seq = OLD.seq; END
         """,
         """
