@@ -12,6 +12,8 @@ package final class SinkTransport: MessageTransport {
         var session: SinkSession
         /// The time limit of the publisher's request to close; `nil` before the request.
         var closing: Duration?
+        /// The reason why the sink did not acknowledge the latest request; `nil` if it did.
+        var failure: String?
     }
 
     private let address: ForwardAddress
@@ -24,6 +26,9 @@ package final class SinkTransport: MessageTransport {
     private let continuation: AsyncStream<[TransportEvent]>.Continuation
     /// The events of the connection, in order. The connection begins with ``run()``.
     package let events: AsyncStream<[TransportEvent]>
+
+    /// The reason why the sink did not acknowledge the latest request; `nil` if it did, and before the first request.
+    package var failure: String? { self.state.withLock { $0.failure } }
 
     /// The time limit for a request with its answer: 30 s.
     package static let standardTimeout = Duration.seconds(30)
@@ -84,7 +89,10 @@ package final class SinkTransport: MessageTransport {
             let answer = await request.send(to: self.address, over: self.client, within: self.timeout)
             guard !Task.isCancelled else { return }
             await self.wait(answer.requestedWait)
-            self.change { $0.session.answered(answer, count: request.count) }
+            self.change { state in
+                state.failure = answer.verdict == .acknowledged ? nil : answer.reason
+                return state.session.answered(answer, count: request.count)
+            }
         }
     }
 

@@ -21,6 +21,11 @@ enum AgentTransport: MessageTransport {
         }
     }
 
+    /// The reason why the sink did not acknowledge the latest request; `nil` if it did, and for a broker.
+    var sinkFailure: String? {
+        if case .sink(let transport) = self { transport.failure } else { nil }
+    }
+
     func send(_ commands: [TransportCommand]) {
         switch self {
         case .broker(let transport): transport.send(commands)

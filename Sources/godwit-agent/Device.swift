@@ -9,6 +9,8 @@ import TrackingPublisher
 /// the battery, the commands from the broker, and the program for events.
 struct Device: Sendable {
     let publisher: AssetPublisher<AgentTransport>
+    /// The connection of the publisher to the broker, or to the sink in place of one.
+    let transport: AgentTransport
     /// The client id and the id of the run with which the publisher connects to the broker.
     let identity: Identity
     let reader: SourceReader<AgentTransport>
@@ -23,10 +25,12 @@ struct Device: Sendable {
     /// Makes a connection for this publisher, with the battery and the program for events that the options describe.
     ///
     /// - Throws: `invalidConfiguration` if the option for the battery is invalid.
-    init(publisher: AssetPublisher<AgentTransport>, identity: Identity, reader: SourceReader<AgentTransport>, run: Run)
-        throws
-    {
+    init(
+        publisher: AssetPublisher<AgentTransport>, transport: AgentTransport, identity: Identity,
+        reader: SourceReader<AgentTransport>, run: Run
+    ) throws {
         self.publisher = publisher
+        self.transport = transport
         self.identity = identity
         self.reader = reader
         self.battery = try BatterySpecification.parse(run.input.battery).makeSource()
@@ -87,6 +91,17 @@ struct Device: Sendable {
             }
             group.cancelAll()
         }
+        self.reportUnacknowledged()
+    }
+
+    /// Reports an error if the sources ended while the sink does not acknowledge records. They remain in the log.
+    private func reportUnacknowledged() {
+        guard let reason = self.transport.sinkFailure, !Task.isShuttingDownGracefully else { return }
+        self.ending.note(
+            TrackingError(
+                .notAcknowledged,
+                "the server of --forward has not acknowledged every record: \(reason). The records remain in the log, unless --spool is memory. Start the agent again to send them"
+            ))
     }
 
     /// Waits for a failed attempt to connect to the broker that must end the program. With `--fail-fast`, returns the

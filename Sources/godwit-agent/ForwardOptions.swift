@@ -9,7 +9,7 @@ struct ForwardOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Send recorded points to this server, and use no broker: overland+https://HOST/PATH for an Overland server, or webhook+https://HOST/PATH for signed CloudEvents. A record stays in the log until the server has acknowledged it.",
-            valueName: "address"), transform: ForwardOptions.address)
+            valueName: "address", visibility: .hidden), transform: ForwardOptions.address)
     var forward: ForwardAddress?
 
     @Option(
@@ -81,6 +81,7 @@ extension Run {
         }
         let others: [(String, Bool)] = [
             ("--acknowledge-by", !self.recording.acknowledgeBy.isEmpty), ("--raw", self.input.raw),
+            ("--fail-fast", self.broker.failFast),
             ("--allow-commands", self.controls.allowCommands.map { $0 != .off } ?? false),
         ]
         for (name, isGiven) in others where isGiven {

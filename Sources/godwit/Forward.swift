@@ -23,9 +23,8 @@ struct Forward: AsyncParsableCommand {
             that is no longer named with --to is forgotten, and gets everything again when it is named again. Exit code \
             66: the history or a file with a secret cannot be read.
 
-            Examples:
+            Example:
               godwit forward --to overland+https://example.org/overland --token-file token
-              godwit forward --to mqtts://forwarder@broker.example.org#password-file=password
             """)
 
     @Option(

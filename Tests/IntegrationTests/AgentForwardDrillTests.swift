@@ -93,26 +93,28 @@ import TrackingCore
         let scene = try await Scene()
         let recorder = try await scene.stage.recorder()
         try scene.useToken("no token")
-        let all = Self.start..<(Self.start + 100)
-        let early = try scene.agent(all, ["--speed", "max"])
-        try await early.waitForLog("the server cannot be reached")
+        let all = Self.start..<(Self.start + 102)
+        let away = try await scene.agent(all.lowerBound..<(all.upperBound - 2), ["--speed", "max"])
+            .result(within: .seconds(120))
+        #expect(away.code == 69 && away.errors.contains("the server cannot be reached"), "\(away.errors.suffix(2000))")
         let gateway = try await scene.stage.gateway()
-        try await early.waitForLog("Check the token in --token-file")
-        early.terminate()
-        let ended = try await early.result(within: .seconds(60))
-        #expect(!ended.errors.contains("no token"), "\(ended.errors.suffix(2000))")
+        let stranger = try await scene.agent((all.upperBound - 2)..<(all.upperBound - 1), ["--speed", "max"])
+            .result(within: .seconds(120))
+        #expect(stranger.code == 69 && stranger.errors.contains("Check the token in --token-file"))
+        #expect(!stranger.errors.contains("no token"), "\(stranger.errors.suffix(2000))")
         try await scene.signIn()
-        let later = try await scene.agent(all.upperBound..<(all.upperBound + 1), ["--speed", "max"])
+        let later = try await scene.agent((all.upperBound - 1)..<all.upperBound, ["--speed", "max"])
             .result(within: .seconds(120))
         #expect(later.code == 0, "\(later.errors.suffix(2000))")
-        try await scene.expectStored(Set(all), of: all.lowerBound..<(all.upperBound + 1))
+        try await scene.expectStored(Set(all), of: all)
         try await scene.stage.recording.end(gateway, recorder)
     }
 
     @Test(arguments: [
         (["--broker", "mqtt://127.0.0.1"], "--forward and --broker are both given"),
         (["--acknowledge-by", "keeper"], "--acknowledge-by needs a broker"),
-        (["--raw"], "--raw needs a broker"), (["--allow-commands"], "--allow-commands needs a broker"),
+        (["--raw"], "--raw needs a broker"), (["--fail-fast"], "--fail-fast needs a broker"),
+        (["--allow-commands"], "--allow-commands needs a broker"),
         (["--forward", "mqtt://127.0.0.1"], "Give a broker as --broker"),
         (["--forward", "webhook+http://127.0.0.1/"], "at least 16 bytes"),
     ])

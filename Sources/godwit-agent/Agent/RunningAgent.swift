@@ -177,7 +177,8 @@ actor RunningAgent: Service {
             }
         let publisher = AssetPublisher(configuration: configuration, transport: transport, spool: self.storage)
         for trackable in self.plan.trackables { publisher.add(trackable) }
-        return try Device(publisher: publisher, identity: identity, reader: self.reader.reader, run: run)
+        return try Device(
+            publisher: publisher, transport: transport, identity: identity, reader: self.reader.reader, run: run)
     }
 
     /// Returns the present connection to the broker, with its publisher.
