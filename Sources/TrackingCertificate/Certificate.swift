@@ -107,15 +107,18 @@ extension CertificateCheck {
             facts.append("\(delivery.published - delivery.accepted) of \(delivery.published) messages not acknowledged")
         }
         if self != .order {
-            let lost = "\(delivery.lost) of \(delivery.accepted) acknowledged messages lost"
+            // At another address, the messages are not lost: the first address keeps them.
+            let word = self == .sessionElsewhere ? "not delivered" : "lost"
+            let lost = "\(delivery.lost) of \(delivery.accepted) acknowledged messages \(word)"
             facts.append(delivery.lost > 0 ? lost : "\(delivery.accepted) messages arrived")
         }
         if ![.acknowledged, .session].contains(self) {
-            let misplaced = "\(delivery.misplaced) messages out of order"
-            facts.append(delivery.misplaced > 0 ? misplaced : "in order")
+            let misplaced = "out of order: \(delivery.misplaced)"
+            facts.append(delivery.misplaced > 0 ? misplaced : delivery.lost < delivery.accepted ? "in order" : "")
         }
         if delivery.repeated > 0 { facts.append("\(delivery.repeated) repeated") }
-        return facts.joined(separator: ", ")
+        let text = facts.filter { !$0.isEmpty }.joined(separator: ", ")
+        return text.isEmpty ? "no message arrived" : text
     }
 
     fileprivate func text(_ count: Int, of total: Int) -> String {

@@ -43,25 +43,35 @@ extension Certification {
     func observeShare() async throws -> [CertificateObservation] {
         let count = 100
         let topic = self.topic("share")
-        let filter = "$share/\(self.run)/\(topic)"
+        let marker = self.topic("share-marker")
+        let filters = ["$share/\(self.run)/\(topic)", marker]
         return try await self.with(self.client("member-1")) { first in
             try await self.with(self.client("member-2")) { second in
-                try await self.subscribe(first, [filter])
-                try await self.subscribe(second, [filter])
+                let members = [first, second]
+                for member in members { try await self.subscribe(member, filters) }
                 let accepted = try await self.with(self.client("publisher")) { publisher in
-                    await publisher.publish(Self.numbered(count, on: topic), within: Self.longPatience)
+                    let messages = Self.numbered(count, on: topic) + [OutgoingMessage(marker, "0")]
+                    return await publisher.publish(messages, within: Self.longPatience)
                 }
                 guard !accepted.contains(false) else { throw first.noAnswer("a publish") }
-                let members = [first, second]
-                // A broker that ignores the group delivers further messages: each member waits for all of them.
-                var received: [[Int]] = []
-                for member in members {
-                    let messages = await member.gather(count, pause: self.pause / 2) { $0.topic == topic }
-                    received.append(messages.compactMap(\.number))
+                // Each member receives the marker after its share.
+                for member in members { await member.wait(self.pause) { $0.has(marker) } }
+                var shares = Self.numbers(on: topic, of: members)
+                if Set(shares.joined()).count < count {
+                    _ = await first.gather(count, pause: self.pause) { $0.topic == topic }
+                    shares = Self.numbers(on: topic, of: members)
                 }
-                let distinct = Set(received.joined()).count
-                return [.shares(received.map(\.count), distinct: distinct, published: count)]
+                return [
+                    .shares(shares.map(\.count), distinct: Set(shares.joined()).count, published: count)
+                ]
             }
+        }
+    }
+
+    /// Returns the numbers of the messages that each client received on a topic.
+    private static func numbers(on topic: String, of clients: [Probe<Transport>]) -> [[Int]] {
+        clients.map { client in
+            client.read { state in state.messages.filter { $0.topic == topic }.compactMap(\.number) }
         }
     }
 

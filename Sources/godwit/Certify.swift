@@ -60,9 +60,14 @@ struct Certify: AsyncParsableCommand {
             return try MQTTTransport(configuration: broker.configuration(for: client))
         }
         let service = CertifyService(certification: certification)
-        do { try await Program.run(service) } catch is CancellationError {}
+        let ending = Ending()
+        do { try await Program.run(service) } catch is CancellationError {} catch { ending.note(error) }
+        if let filter = certification.remains {
+            Program.note("Retained messages may remain at the broker. Clear them: \(filter)\n")
+        }
         guard let certificate = service.certificate.withLock({ $0 }) else {
-            Program.note("Stopped before the certificate was complete. All traces at the broker are removed.\n")
+            if let error = ending.error { throw error }
+            Program.note("The command was stopped before the certificate was complete.\n")
             throw ExitCode(1)
         }
         return certificate

@@ -62,7 +62,7 @@ import Testing
         let delivery = MessageDelivery(accepted: [true, true, true], received: [1, 0, 2])
         #expect(finding(.acknowledged, .delivery(delivery)).verdict == .passed)
         let order = finding(.order, .delivery(delivery))
-        #expect(order.verdict == .failed && order.result == "1 messages out of order")
+        #expect(order.verdict == .failed && order.result == "out of order: 1")
     }
 
     @Test func aRepeatedMessageIsNoFault() {

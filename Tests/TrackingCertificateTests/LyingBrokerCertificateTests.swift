@@ -7,7 +7,7 @@ import TrackingTesting
 @Suite(.timeLimit(.minutes(5))) struct LyingBrokerCertificateTests {
     @Test(arguments: [
         (BrokerLie.losesAcknowledged(every: 500), CertificateCheck.acknowledged, "acknowledged messages lost"),
-        (.reorders, .order, "messages out of order"),
+        (.reorders, .order, "out of order: "),
         (.ignoresShare, .share, "ignored: the members received 200 messages of 100"),
         (.losesRetained(every: 5), .retained, "4 of 20 lost"),
         (.losesRetained(every: 1), .retained, "none delivered"),
@@ -18,7 +18,7 @@ import TrackingTesting
         let certificate = try await TestBroker(port: proxy.port).certification().certify()
         let finding = certificate.findings.first { $0.check == check }
         #expect(finding?.verdict == (check.isRequired ? .failed : .lacking), "\(certificate.findings)")
-        #expect(finding?.result.hasSuffix(result) == true, "\(certificate.findings)")
+        #expect(finding?.result.contains(result) == true, "\(certificate.findings)")
         #expect(finding?.consequence != nil)
         #expect(certificate.isUsable == !check.isRequired)
         try await TestBroker(port: broker.port).expectNoTraces(broker.log)

@@ -73,6 +73,18 @@ import TrackingMQTT
         try await TestBroker(port: broker.port).expectNoTraces(broker.log)
     }
 
+    @Test func aBrokerThatDiesFailsAndMayHaveTraces() async throws {
+        let broker = try await MosquittoProcess.start()
+        let certification = TestBroker(port: broker.port).certification()
+        let task = Task { try await certification.certify() }
+        try await broker.waitForLog("retained/19")
+        try await broker.kill()
+        let certificate = try await task.value
+        #expect(!certificate.isUsable)
+        #expect(self.checks(certificate, .failed).contains(.payload), "\(certificate.findings)")
+        #expect(certification.remains?.hasSuffix("/#") == true)
+    }
+
     @Test func aBrokerThatCannotBeReachedIsAnError() async throws {
         let test = TestBroker(port: try LoopbackPort.free())
         await #expect { try await test.certification().certify() } throws: {

@@ -11,7 +11,7 @@ struct TestBroker: Sendable {
     var credentials: MQTTCredentials?
 
     func certification() -> Certification<MQTTTransport> {
-        Certification<MQTTTransport>(root: "godwit-certify", clusters: self.second != nil, pause: .seconds(2)) {
+        Certification<MQTTTransport>(root: "godwit-certify", clusters: self.second != nil) {
             (client: CertificateClient) throws -> MQTTTransport in
             try MQTTTransport(configuration: self.configuration(for: client))
         }
