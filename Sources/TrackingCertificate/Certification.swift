@@ -5,7 +5,7 @@ import TrackingRuntime
 /// Tries on a broker everything that Godwit relies on and everything that makes it cheaper.
 ///
 ///     let certification = Certification(root: "godwit-certify", clusters: false) { client in … }
-///     let certificate = try await certification.run()
+///     let certificate = try await certification.certify()
 ///
 /// Every topic begins with the root and a random level, and every client id contains the same random level. The
 /// certification clears its retained messages and ends its sessions, also after an error or a cancellation. Every wait
