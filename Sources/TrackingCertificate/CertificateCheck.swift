@@ -34,15 +34,16 @@ public enum CertificateCheck: String, CaseIterable, Hashable, Sendable {
     case payload
     /// The broker grants 200 filters in one subscription.
     case filters
-    /// The broker delivers topics with 8 levels, and with up to 700 bytes.
+    /// The broker delivers messages whose topic has 8 levels, and messages whose topic has up to 700 bytes.
     case topics
-    /// A message that is published at the first address arrives at the second one, in order.
+    /// Messages that are published at one address of the broker arrive at the subscribers of its other address, in order.
     case elsewhere
-    /// A retained message that was published at the first address is delivered at the second one.
+    /// A retained message that was published at one address of the broker is delivered to new subscribers of its other
+    /// address.
     case retainedElsewhere = "retained-elsewhere"
-    /// A client that connects at the second address ends the connection of its client id at the first one.
+    /// A client that connects to the other address ends the connection of the same client id at the first one.
     case takeoverElsewhere = "takeover-elsewhere"
-    /// A client receives the messages that the first address keeps for it when it connects to the second one.
+    /// A client that connects to the other address receives the messages that the first one keeps for it.
     case sessionElsewhere = "session-elsewhere"
 
     /// `true` if Godwit must not be used on a broker without this property.
@@ -57,7 +58,7 @@ public enum CertificateCheck: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The amount below which Godwit must not be used, for a check that is tried with several amounts: bytes of a payload,
+    /// The least amount that the broker must support for Godwit, for a check that tries several amounts: bytes of a payload,
     /// filters in one subscription, bytes of a topic. `nil` for all other checks.
     public var leastAmount: Int? {
         switch self {
@@ -92,7 +93,7 @@ public enum CertificateCheck: String, CaseIterable, Hashable, Sendable {
         case .share: "Do not use godwit record --share. Run one recorder for each topic root."
         case .mqtt5:
             "Godwit uses MQTT 3.1.1: a refused message looks like an accepted one, and operators read the answers to commands from the events."
-        case .properties: "The answers to commands may not reach the operator."
+        case .properties: "The answers to commands can get lost."
         case .reasons:
             "The broker does not report that another program uses the same client id. Programs see it by the liveness of the other one."
         case .payload:

@@ -1,6 +1,6 @@
 public import TrackingCore
 
-/// The settings of one client with which a certification connects to the broker.
+/// The settings of an MQTT client that a ``Certification`` connects to the tested broker.
 public struct CertificateClient: Hashable, Sendable {
     /// The address of the broker to which a client connects.
     public enum Address: Hashable, Sendable {

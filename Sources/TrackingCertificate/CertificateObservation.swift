@@ -2,7 +2,7 @@
 public enum CertificateObservation: Hashable, Sendable {
     /// Numbered messages were published and received.
     case delivery(MessageDelivery)
-    /// The broker has the property or not.
+    /// `true` if the broker behaves as the check states.
     case answer(Bool)
     /// The number of things that worked, and the number of things that were tried.
     case amount(Int, of: Int)

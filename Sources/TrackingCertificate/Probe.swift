@@ -58,7 +58,8 @@ final class Probe<Transport: MessageTransport>: Sendable {
         return await self.changed.wait(until: deadline) { self.read(condition) }
     }
 
-    /// Waits until `count` messages match, or until no further message has arrived for `pause`.
+    /// Waits until `count` received messages match, or until no message at all has arrived for `pause`. Returns the matching
+    /// messages, perhaps fewer than `count`.
     func gather(_ count: Int, pause: Duration, where matches: (IncomingMessage) -> Bool) async -> [IncomingMessage] {
         while true {
             let before = self.read { $0.messages.count }

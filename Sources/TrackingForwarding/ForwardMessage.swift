@@ -2,7 +2,8 @@ import TrackingCore
 import TrackingCrypto
 import TrackingSinks
 
-/// A message of Godwit's protocol with the first points of a batch, for a recorder at another broker.
+/// A message of Godwit's protocol for a recorder at another broker. It has as many points from the start of a batch as
+/// fit; the others follow in later messages.
 struct ForwardMessage: Hashable, Sendable {
     /// The topic of the message: `history` for points with a number, the topic of the trackable for others.
     var topic: Topic

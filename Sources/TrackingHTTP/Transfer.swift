@@ -1,7 +1,7 @@
 import CCurl
 
-/// A request on its way, with the beginning of its answer. Only the thread of a ``TransferLoop`` uses it, from the call
-/// of ``begin()`` on.
+/// An HTTP request in progress, with the part of its answer that has arrived. After the call of ``begin()``, only the
+/// thread of its ``TransferLoop`` uses it.
 final class Transfer: @unchecked Sendable {
     private let request: HTTPClient.Request
     private let limit: Duration

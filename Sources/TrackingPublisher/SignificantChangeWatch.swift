@@ -11,8 +11,8 @@ struct SignificantChangeWatch: Sendable {
     // Cannot fail: the interval is within the range.
     static let resolution = try! Resolution(
         accuracy: .minimum, desiredInterval: .seconds(60), minimumDisplacement: 0)
-    /// The time for which the receiver may search after a change. After it, a position by the network is recorded in
-    /// place of the receiver's.
+    /// The longest time for which the receiver searches for a fix after the network's position has changed. After it, a
+    /// position of the network is recorded in place of the receiver's.
     static let search: Duration = .seconds(120)
     /// The largest radius of accuracy with which a position of the receiver ends the search. The first positions after
     /// waking are the least accurate ones.
@@ -21,7 +21,8 @@ struct SignificantChangeWatch: Sendable {
     private enum State: Hashable, Sendable {
         /// Every position counts, because more than significant changes matter. Next state: `measuring`.
         case off
-        /// The receiver is needed. Next states: `watching`; `replacing` at the time `limit`; `off`.
+        /// The receiver is on and searches for a fix. Next states: `watching` after a good fix; `replacing` at the time
+        /// `limit`; `off`.
         case measuring(limit: MonotonicTime)
         /// The receiver found no good position in time. The next position of any source counts. Next states: `watching`,
         /// `off`.
@@ -48,9 +49,9 @@ struct SignificantChangeWatch: Sendable {
         if case .measuring(let limit) = self.state { limit } else { nil }
     }
 
-    /// Begins or ends the watch, and ends a search that took too long.
+    /// Begins or ends the watch for significant changes. Ends the receiver's search for a fix after ``search``.
     ///
-    /// - Parameter isOn: `true` while only significant changes matter.
+    /// - Parameter isOn: `true` while only significant changes of the position are recorded.
     /// - Returns: `true` if ``isCoarse`` may have changed.
     mutating func advance(isOn: Bool, now: MonotonicTime) -> Bool {
         let next: State

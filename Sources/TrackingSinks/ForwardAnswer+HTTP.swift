@@ -19,7 +19,11 @@ extension ForwardAnswer {
         case 200..<300:
             self = Self.accepted(status, body, from: address)
         case 300..<400:
-            self.init(.failed, reason: "the server redirects to another address (HTTP \(status)). Give that address")
+            self.init(
+                .failed,
+                reason:
+                    "the server redirects to another address (HTTP \(status)), and redirects are not followed. Give the other address in place of this one"
+            )
         case 401, 403:
             let remedy = address.kind == .overland ? "the token in --token-file" : "the secret in --secret-file"
             self.init(.failed, reason: "the server rejects the request (HTTP \(status)). Check \(remedy)")

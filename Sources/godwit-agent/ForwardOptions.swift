@@ -55,7 +55,8 @@ struct ForwardOptions: ParsableArguments {
 }
 
 extension Run {
-    /// The addresses of the servers to which the agent sends, for reports: the sink of `--forward`, or the broker.
+    /// The addresses of the servers to which the agent sends its records, as text for its reports: the sink of `--forward`,
+    /// or otherwise the broker.
     var servers: String {
         if let sink = self.forwarding.forward { return sink.description }
         return ((try? self.broker.addresses) ?? []).map(\.description).joined(separator: " ")

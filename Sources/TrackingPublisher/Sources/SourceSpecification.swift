@@ -1,6 +1,6 @@
 public import TrackingCore
 
-/// A source as its user writes it: `gpsd://127.0.0.1:2947#accuracy=HIGH`.
+/// A source of positions as its user writes it: `gpsd://127.0.0.1:2947#accuracy=HIGH`.
 ///
 /// | text | source |
 /// |---|---|
@@ -16,9 +16,9 @@ public import TrackingCore
 ///
 /// Options follow after `#`, separated by commas:
 ///
-/// - `accuracy=` sets a class from `MINIMUM` to `MAXIMUM` (default `HIGH`; `LOW` for `geoclue:`).
+/// - `accuracy=` states the accuracy class of the source's positions, from `MINIMUM` to `MAXIMUM` (default `HIGH`; `LOW` for `geoclue:`).
 /// - `speed=` sets the speed of a serial line in bits a second (default 9600).
-/// - `cycle=keep` never asks a receiver to change its cycle or to sleep.
+/// - `cycle=keep` leaves a receiver as it is: the agent never changes the time between its fixes, and never puts it to sleep.
 /// - `seed=` selects one of the simulated drives, by a number from 1.
 public struct SourceSpecification: Hashable, Sendable {
     /// The input from which a source reads, such as gpsd, a file or a server.

@@ -29,7 +29,7 @@ extension SQLiteHistoryStore: ForwardingStore {
         }
     }
 
-    /// Returns the next points in the queue of a sink. See ``ForwardingStore/nextForwarded(to:except:limit:)``.
+    /// Returns the oldest points in the queue of a sink, and leaves them there. See ``ForwardingStore/nextForwarded(to:except:limit:)``.
     public func nextForwarded(
         to sink: String, except numbers: [Int64], limit: Int
     ) async throws(TrackingError) -> ForwardPage {

@@ -86,7 +86,8 @@ private final class LyingPair: Sendable {
     private let lies: Mutex<LieStateMachine>
     /// The number of directions whose thread has not ended.
     private let pumps = Mutex(2)
-    /// Both threads write to both sockets: one packet must not be inside another one.
+    /// Locked while a packet is written to the socket of the client or of the broker: the threads of both directions write
+    /// to both, and the bytes of two packets must not mix.
     private let clientWriting = Mutex(())
     private let brokerWriting = Mutex(())
 

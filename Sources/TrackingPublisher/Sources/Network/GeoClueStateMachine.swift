@@ -38,7 +38,7 @@ struct GeoClueStateMachine: Sendable {
         case client
         /// A property without which the client cannot start.
         case property
-        /// A property that old releases of GeoClue do not have.
+        /// The setting of a property that old releases of GeoClue do not have. An error is no failure.
         case optionalProperty
         case start
         case position
