@@ -5,13 +5,14 @@
 #define FUNCTIONS(DO) \
     DO(global_init) DO(easy_init) DO(easy_cleanup) DO(easy_strerror) DO(easy_setopt) DO(easy_getinfo) \
     DO(slist_append) DO(slist_free_all) DO(multi_init) DO(multi_cleanup) DO(multi_setopt) DO(multi_add_handle) \
-    DO(multi_remove_handle) DO(multi_perform) DO(multi_poll) DO(multi_wakeup) DO(multi_info_read)
+    DO(version_info) DO(multi_remove_handle) DO(multi_perform) DO(multi_poll) DO(multi_wakeup) DO(multi_info_read)
 
 #define MEMBER(name) __typeof__(&curl_##name) name;
 static struct { FUNCTIONS(MEMBER) } curl;
 
+#define TOO_OLD "the library libcurl is older than 7.87. Install the package libcurl4 of Debian 12 or newer"
 #define LOOK_UP(name) \
-    if (!(*(void **)&curl.name = dlsym(library, "curl_" #name))) return "the library libcurl is too old. Install the package libcurl4 of Debian 12 or newer";
+    if (!(*(void **)&curl.name = dlsym(library, "curl_" #name))) return TOO_OLD;
 
 const char *godwit_curl_load(void) {
     void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
@@ -19,6 +20,7 @@ const char *godwit_curl_load(void) {
     if (!library) library = dlopen("libcurl.4.dylib", RTLD_NOW | RTLD_LOCAL);
     if (!library) return "the library libcurl is missing. Install the package libcurl4";
     FUNCTIONS(LOOK_UP)
+    if (curl.version_info(CURLVERSION_NOW)->version_num < 0x075700) return TOO_OLD;
     return curl.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? NULL : "libcurl cannot be initialised";
 }
 
@@ -65,6 +67,11 @@ void godwit_curl_slist_free_all(struct curl_slist *list) { curl.slist_free_all(l
 
 CURLM *godwit_curl_multi_init(long connectionsPerHost) {
     CURLM *multi = curl.multi_init();
+    // Without free descriptors, a set has no means to be woken.
+    if (multi && curl.multi_wakeup(multi) != CURLM_OK) {
+        curl.multi_cleanup(multi);
+        return NULL;
+    }
     if (multi) curl.multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, connectionsPerHost);
     return multi;
 }

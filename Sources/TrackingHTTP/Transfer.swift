@@ -69,6 +69,8 @@ final class Transfer: @unchecked Sendable {
         godwit_curl_set_number(handle, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         // Without this, libcurl uses the signal of an alarm to end a look-up of a name.
         godwit_curl_set_number(handle, CURLOPT_NOSIGNAL, 1)
+        // Without this, the end of a transfer waits for its look-up, and all other transfers of the loop with it.
+        godwit_curl_set_number(handle, CURLOPT_QUICK_EXIT, 1)
     }
 
     private func setMessage(of handle: UnsafeMutableRawPointer) {

@@ -36,14 +36,14 @@ final class TransferLoop: Sendable {
         transfer.expect(continuation)
         let isAccepted = self.instructions.withLock { instructions in
             guard self.multi != nil, !instructions.isClosed else { return false }
-            instructions.begun.append(transfer)
             if !instructions.hasThread {
                 instructions.hasThread = DetachedThread.start(stackSize: 1024 * 1024) { self.run() }
             }
+            if instructions.hasThread { instructions.begun.append(transfer) }
             return instructions.hasThread
         }
         guard isAccepted else {
-            return transfer.fail(Self.loadingError ?? "the HTTP client is closed, or the system has no memory left")
+            return transfer.fail(Self.loadingError ?? "the HTTP client is closed, or the system has no memory or no descriptors left")
         }
         self.wake()
     }

@@ -32,7 +32,8 @@ curl_off_t godwit_curl_retry_after(CURL *easy);
 struct curl_slist *godwit_curl_slist_append(struct curl_slist *list, const char *text);
 void godwit_curl_slist_free_all(struct curl_slist *list);
 
-// Makes a set of transfers with at most this number of connections to a host.
+// Makes a set of transfers with at most this number of connections to a host. Returns NULL if the system has no memory or no
+// descriptors left.
 CURLM *godwit_curl_multi_init(long connectionsPerHost);
 void godwit_curl_multi_cleanup(CURLM *multi);
 CURLMcode godwit_curl_multi_add_handle(CURLM *multi, CURL *easy);

@@ -116,7 +116,7 @@ package actor EngineTiles {
         guard answer.status == 200 else { throw .wrong("HTTP status \(answer.status)") }
         switch answer.incompleteness {
         case .tooLong: throw .wrong("the answer has more than \(Self.maximumBytes) bytes")
-        case .cut: throw .away("no complete answer within \(self.deadline)")
+        case .cut: throw .away("the answer ended within the tile, or lasted longer than \(self.deadline)")
         case nil: break
         }
         guard VectorTile.isWhole(answer.body) else { throw .wrong("the answer is no whole vector tile") }

@@ -86,20 +86,19 @@ public final class ValhallaEngine: RoadEngine {
     {
         let request = HTTPClient.Request(
             self.url + path, method: .post, headers: [("Content-Type", "application/json")], body: body)
-        let reason: String
+        let answer: HTTPClient.Answer
         do {
-            let answer = try await self.client.exchange(
-                request, within: self.timeout, upTo: Self.maximumAnswerBytes)
-            switch answer.incompleteness {
-            case nil: return (answer.status, answer.body)
-            case .tooLong: reason = "the answer has more than \(Self.maximumAnswerBytes) bytes"
-            case .cut: reason = "the answer is incomplete"
-            }
+            answer = try await self.client.exchange(request, within: self.timeout, upTo: Self.maximumAnswerBytes)
         } catch {
-            reason = "\(error)"
+            throw TrackingError(
+                .engineUnavailable,
+                "cannot reach the routing engine at \(self.url): \(error). Start the engine, and check its address")
         }
+        guard let incompleteness = answer.incompleteness else { return (answer.status, answer.body) }
+        let reason =
+            incompleteness == .tooLong ? "has more than \(Self.maximumAnswerBytes) bytes" : "is incomplete"
         throw TrackingError(
             .engineUnavailable,
-            "cannot reach the routing engine at \(self.url): \(reason). Start the engine, and check its address")
+            "the answer of the routing engine at \(self.url) \(reason). See its log for the cause")
     }
 }

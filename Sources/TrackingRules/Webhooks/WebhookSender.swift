@@ -82,6 +82,8 @@ package struct WebhookSender: Sendable {
         }
         let (body, count) = Webhook.body(entries.prefix(size.limit))
         let answer = await self.deliver(body)
+        // A shutdown is no failure of the webhook.
+        guard !Task.isCancelled else { return true }
         let verdict = size.answered(answer.status, count: count)
         switch verdict {
         case .accepted, .quarantined:
