@@ -43,7 +43,8 @@ final class TransferLoop: Sendable {
             return instructions.hasThread
         }
         guard isAccepted else {
-            return transfer.fail(Self.loadingError ?? "the HTTP client is closed, or the system has no memory or no descriptors left")
+            return transfer.fail(
+                Self.loadingError ?? "the HTTP client is closed, or the system has no memory or no descriptors left")
         }
         self.wake()
     }
