@@ -10,7 +10,7 @@ import Testing
     {
         let result = try await RunningProgram(
             "/usr/bin/node", ["--test", Programs.root.appending(path: folder).path()]
-        ).result()
+        ).result(within: .seconds(240))
         // Node.js repeats the failed tests at the end.
         let failures = result.output.split(separator: "failing tests:", maxSplits: 1).last ?? ""
         #expect(result.code == 0, "\(failures.suffix(6000))\(result.errors.suffix(2000))")

@@ -24,7 +24,10 @@ export class PresenceStateMachine {
   constructor(limit = 50_000) {
     this.limit = limit;
     this.isConnected = false;
-    /** The clients, {online: {session, connection, lease}, usedUp: {session, connection}, entries: Set}, by client id. */
+    /**
+     * The clients, {online: {session, connection, lease}, usedUp: {session, connection}, remains: {session, connection, until}, entries: Set},
+     * by client id. `remains` is the time until which a client still counts as online after its will arrived.
+     */
     this.clients = new Map();
     /** The stored presences, {key, trackable, kind, client, presence, sessions}. `sessions` has the present ones, by session. */
     this.entries = new Map();
@@ -54,7 +57,11 @@ export class PresenceStateMachine {
   /** Handles a new connection: each present member has one more lease in which its messages must arrive again. */
   connected(now) {
     this.isConnected = true;
-    for (const [client, { online }] of this.clients) if (online) this.set({ type: "lease", client }, now + online.lease * 1000);
+    for (const [client, { online, remains }] of this.clients) {
+      if (!online) continue;
+      const end = isSameRun(remains, online) ? remains.until : Infinity;
+      this.set({ type: "lease", client }, Math.min(now + online.lease * 1000, end));
+    }
     for (const entry of this.entries.values()) {
       if (entry.presence) this.set({ type: "confirmation", entry }, now + entry.presence.lease * 1000);
     }
@@ -104,8 +111,12 @@ export class PresenceStateMachine {
       // A late will has no effect after a fast reconnection.
       if (online?.session !== liveness.session || liveness.connection < online.connection) return [];
       if (liveness.remain !== undefined && this.isConnected) {
+        // The broker's copy of the same will, after a reconnection, does not start the time again.
+        const { session, connection } = liveness;
+        const until = isSameRun(known.remains, liveness) ? known.remains.until : now + liveness.remain * 1000;
+        known.remains = { session, connection, until };
         const timer = { type: "lease", client };
-        this.set(timer, Math.min(this.timers.deadlineOf(keyOf(timer)) ?? Infinity, now + liveness.remain * 1000));
+        this.set(timer, Math.min(this.timers.deadlineOf(keyOf(timer)) ?? Infinity, until));
         return [];
       }
       known.online = undefined;
@@ -141,7 +152,7 @@ export class PresenceStateMachine {
     this.entries.set(key, entry);
     if (!this.entriesOf.has(trackable)) this.entriesOf.set(trackable, new Set());
     this.entriesOf.get(trackable).add(entry);
-    if (!this.clients.has(client)) this.clients.set(client, { online: undefined, usedUp: undefined, entries: new Set() });
+    if (!this.clients.has(client)) this.clients.set(client, { online: undefined, usedUp: undefined, remains: undefined, entries: new Set() });
     this.clients.get(client).entries.add(entry);
     return entry;
   }
@@ -151,7 +162,7 @@ export class PresenceStateMachine {
     const known = this.clients.get(client);
     if (known.online?.session === session && connection < known.online.connection) return;
     known.online = { session, connection, lease };
-    if (!isRetained) known.usedUp = undefined;
+    if (!isRetained) known.usedUp = known.remains = undefined;
     if (this.isConnected) this.set({ type: "lease", client }, now + lease * 1000);
   }
 
