@@ -19,7 +19,8 @@ package struct HTTPSink: Sendable {
     ///   - address: The address of the server.
     ///   - secret: The token of an Overland server, or the key of a webhook's signatures; `nil` for none.
     ///   - timeout: The time limit for a request with its answer.
-    /// - Throws: `invalidConfiguration` for a broker, and for a webhook without a secret of at least 16 bytes.
+    /// - Throws: `invalidConfiguration` for a broker, for a webhook without a secret of at least 16 bytes, and if
+    ///   libcurl is missing.
     package init(
         _ address: ForwardAddress, secret: String?, timeout: Duration = HTTPSink.standardTimeout
     ) throws(TrackingError) {

@@ -76,7 +76,8 @@ package struct ForwardRequest: Sendable {
 extension ForwardAddress {
     /// Checks that requests to this HTTP server can be made with a secret.
     ///
-    /// - Throws: `invalidConfiguration` for a broker, and for a webhook without a secret of at least 16 bytes.
+    /// - Throws: `invalidConfiguration` for a broker, for a webhook without a secret of at least 16 bytes, and if libcurl
+    ///   is missing.
     package func check(secret: String?) throws(TrackingError) {
         guard self.kind != .mqtt else {
             throw TrackingError(.invalidConfiguration, "cannot send HTTP requests to the broker \(self)")
@@ -86,6 +87,9 @@ extension ForwardAddress {
                 .invalidConfiguration,
                 "cannot forward to \(self): its requests are signed with a secret of at least 16 bytes. Give --secret-file"
             )
+        }
+        do { try HTTPClient.load() } catch {
+            throw TrackingError(.invalidConfiguration, "cannot send HTTP requests to \(self): \(error)")
         }
     }
 }

@@ -47,9 +47,6 @@ package final class SinkTransport: MessageTransport {
         timeout: Duration = SinkTransport.standardTimeout
     ) throws(TrackingError) {
         try address.check(secret: secret)
-        do { try HTTPClient.load() } catch {
-            throw TrackingError(.invalidConfiguration, "cannot send HTTP requests: \(error)")
-        }
         self.client = HTTPClient()
         self.timeout = timeout
         self.address = address
