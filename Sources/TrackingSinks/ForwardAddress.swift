@@ -132,6 +132,12 @@ package struct ForwardAddress: Hashable, Sendable, CustomStringConvertible {
         return "\(self.kind.rawValue):\(digest.hexText)"
     }
 
+    /// The broker with the user, as text; `nil` for an HTTP server, and for a broker without a user. A broker closes the
+    /// older one of two connections of a forwarder with the same login, because the user is also the client id.
+    package var brokerLogin: String? {
+        self.kind == .mqtt && self.identity != self.description ? self.identity : nil
+    }
+
     private static func error(_ rule: String) -> TrackingError {
         TrackingError(.invalidConfiguration, "cannot use the address of a sink: \(rule)")
     }

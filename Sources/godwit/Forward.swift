@@ -85,6 +85,12 @@ struct Forward: AsyncParsableCommand {
         guard Set(self.to.map(\.name)).count == self.to.count else {
             throw ValidationError("--to is given twice with the same address. Give each address once")
         }
+        let logins = self.to.compactMap(\.brokerLogin)
+        guard Set(logins).count == logins.count else {
+            throw ValidationError(
+                "--to is given twice with the same broker and user, and each connection would end the other. Give each address a user of its own"
+            )
+        }
         guard Logger.Level(rawValue: self.logLevel) != nil else {
             throw ValidationError("--log-level must be error, warning, info, debug or trace, not '\(self.logLevel)'")
         }

@@ -119,6 +119,12 @@ import TrackingStore
         try await scene.stage.end(recorder)
     }
 
+    @Test func twoConnectionsWithOneUserAreAnError() async throws {
+        let result = try await Programs.run(
+            "godwit", ["forward", "--to", "mqtt://me@127.0.0.1", "--to", "mqtt://me@127.0.0.1#topic-root=acme"])
+        #expect(result.code == 64 && result.errors.contains("Give each address a user of its own"), "\(result.errors)")
+    }
+
     @Test func theHistoryIsInPostgreSQL() async throws {
         let server = try await PostgresServer.shared()
         let scene = try await Scene(database: try await server.makeDatabase())

@@ -55,6 +55,15 @@ import TrackingCore
         #expect(try ForwardAddress("mqtts://me:x@broker.example.org:8883#ca=a").name == names[0])
     }
 
+    @Test func twoTopicRootsOfOneBrokerHaveTheSameLogin() throws {
+        let logins = try [
+            "mqtts://me@a#topic-root=x", "mqtts://me:secret@a:8883", "mqtts://you@a", "mqtt://me@a", "mqtts://a",
+            "overland+https://a/",
+        ].map { try ForwardAddress($0).brokerLogin }
+        #expect(logins[0] != nil && logins[0] == logins[1] && Set(logins.prefix(4)).count == 3)
+        #expect(logins[4] == nil && logins[5] == nil)
+    }
+
     private static func point() throws -> Location {
         let place = try #require(Coordinate(latitude: 52.66, longitude: -8.63))
         var point = Location(coordinate: place, time: UnixTime(1_790_000_000.25))
