@@ -13,10 +13,21 @@ struct SinkSession: Sendable {
         var points: ArraySlice<Location>
     }
 
+    /// A wait that the sink requests.
+    private struct Pause {
+        let end: MonotonicTime
+        /// The reason of the failure with which the sink requested the wait.
+        let reason: String
+    }
+
     private let root: TopicRoot
     private var pending: [Pending] = []
-    /// `true` while the latest batch with points was rejected because of its content.
-    private var isContentRejected = false
+    /// The trackables whose latest batch with points was rejected because of its content.
+    private var rejected: Set<TrackableID> = []
+    /// The reasons why the sink did not acknowledge the latest batches, by trackable.
+    private var failures: [TrackableID: String] = [:]
+    /// The latest wait that the sink requested; `nil` before the first one.
+    private var pause: Pause?
 
     /// Creates the state before the first command.
     ///
@@ -29,19 +40,26 @@ struct SinkSession: Sendable {
         self.pending.first.map { ForwardBatch(trackable: $0.trackable, points: Array($0.points)) }
     }
 
-    /// Handles a command of the publisher, and returns the answers that do not depend on the sink.
-    mutating func handle(_ command: TransportCommand) -> [TransportEvent] {
+    /// The reason why the sink did not acknowledge the latest batch of a trackable; `nil` if it acknowledged the latest
+    /// batch of each.
+    var failure: String? { self.failures.min { $0.key < $1.key }?.value }
+
+    /// Handles a command of the publisher, and returns the answers that do not depend on the sink. While the sink
+    /// requests a wait, batches are rejected at once, and the publisher sends them again later.
+    mutating func handle(_ command: TransportCommand, at now: MonotonicTime) -> [TransportEvent] {
         switch command {
-        case .publish(let message, let token): self.published(message, token)
+        case .publish(let message, let token): self.published(message, token, at: now)
         case .subscribe(let filters, let token):
             [.subscribed(token, refusals: Array(repeating: nil, count: filters.count))]
         case .unsubscribe, .tryNow, .acknowledge, .close: []
         }
     }
 
-    private mutating func published(_ message: OutgoingMessage, _ token: TransportToken) -> [TransportEvent] {
+    private mutating func published(
+        _ message: OutgoingMessage, _ token: TransportToken, at now: MonotonicTime
+    ) -> [TransportEvent] {
         switch self.root.topic(message.topic) {
-        case .history(let id): return self.batch(message.payload, of: id, token)
+        case .history(let id): return self.batch(message.payload, of: id, token, at: now)
         case .publisher:
             // The publisher relies on a broker only when it receives its own presence.
             let own = IncomingMessage(topic: message.topic, payload: message.payload[...], isRetained: false)
@@ -51,7 +69,7 @@ struct SinkSession: Sendable {
     }
 
     private mutating func batch(
-        _ payload: [UInt8], of id: TrackableID, _ token: TransportToken
+        _ payload: [UInt8], of id: TrackableID, _ token: TransportToken, at now: MonotonicTime
     ) -> [TransportEvent] {
         do throws(TrackingError) {
             let batch = try HistoryCodec.decode(payload).batch
@@ -61,8 +79,12 @@ struct SinkSession: Sendable {
                 return point
             }.filter { LivePosition.fault(of: $0, at: nil) == nil }
             // The publisher sends a batch without records to test if the records of a rejected one are the reason.
-            let isTest = batch.records.isEmpty && self.isContentRejected
+            let isTest = batch.records.isEmpty && self.rejected.contains(id)
             guard isTest || !points.isEmpty else { return [.published(token, refusal: nil)] }
+            if let pause = self.pause, now < pause.end {
+                self.failures[id] = pause.reason
+                return [.published(token, refusal: Self.refusal(pause.reason))]
+            }
             self.pending.append(Pending(token: token, trackable: id, points: points[...]))
             return []
         } catch {
@@ -75,30 +97,47 @@ struct SinkSession: Sendable {
     /// - Parameters:
     ///   - answer: The answer.
     ///   - count: The number of points in the request.
+    ///   - now: The time of the answer.
     /// - Returns: The answers to the publisher.
-    mutating func answered(_ answer: ForwardAnswer, count: Int) -> [TransportEvent] {
+    mutating func answered(_ answer: ForwardAnswer, count: Int, at now: MonotonicTime) -> [TransportEvent] {
         guard let batch = self.pending.first else { return [] }
         switch answer.verdict {
         case .acknowledged:
-            self.isContentRejected = false
+            self.rejected.remove(batch.trackable)
+            self.failures[batch.trackable] = nil
             self.pending[0].points.removeFirst(min(count, batch.points.count))
             guard self.pending[0].points.isEmpty else { return [] }
             self.pending.removeFirst()
             return [.published(batch.token, refusal: nil)]
         case .rejectedContent:
-            self.isContentRejected = true
-            self.pending.removeFirst()
-            return [.published(batch.token, refusal: Self.refusal(answer, code: Self.contentIsInvalid))]
+            self.rejected.insert(batch.trackable)
+            return self.failed(answer, code: Self.contentMayBeInvalid, at: now)
         case .failed:
-            self.pending.removeFirst()
-            return [.published(batch.token, refusal: Self.refusal(answer, code: nil))]
+            return self.failed(answer, code: nil, at: now)
         }
     }
 
-    /// The reason code of MQTT 5 with which a broker rejects the content of a message.
-    private static let contentIsInvalid: UInt8 = 0x99
+    /// Rejects the batch of the latest request. If the sink requests a wait, all other batches are rejected too.
+    private mutating func failed(
+        _ answer: ForwardAnswer, code: UInt8?, at now: MonotonicTime
+    ) -> [TransportEvent] {
+        var refused = [self.pending.removeFirst()]
+        if answer.requestedWait > .zero {
+            self.pause = Pause(end: now.advanced(by: answer.requestedWait), reason: answer.reason)
+            refused += self.pending
+            self.pending = []
+        }
+        for batch in refused { self.failures[batch.trackable] = answer.reason }
+        return refused.enumerated().map { index, batch in
+            .published(batch.token, refusal: Self.refusal(answer.reason, code: index == 0 ? code : nil))
+        }
+    }
 
-    private static func refusal(_ answer: ForwardAnswer, code: UInt8?) -> TrackingError {
-        TrackingError(.refused, answer.reason, reasonCode: code)
+    /// The reason code "Implementation specific error" of MQTT 5. A server may also reject everything because of a fault
+    /// of its own, so the publisher sends a batch without records before each further division of a rejected batch.
+    private static let contentMayBeInvalid: UInt8 = 0x83
+
+    private static func refusal(_ reason: String, code: UInt8? = nil) -> TrackingError {
+        TrackingError(.refused, reason, reasonCode: code)
     }
 }

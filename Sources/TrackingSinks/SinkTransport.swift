@@ -12,8 +12,6 @@ package final class SinkTransport: MessageTransport {
         var session: SinkSession
         /// The time limit of the publisher's request to close; `nil` before the request.
         var closing: Duration?
-        /// The reason why the sink did not acknowledge the latest request; `nil` if it did.
-        var failure: String?
     }
 
     private let address: ForwardAddress
@@ -27,8 +25,9 @@ package final class SinkTransport: MessageTransport {
     /// The events of the connection, in order. The connection begins with ``run()``.
     package let events: AsyncStream<[TransportEvent]>
 
-    /// The reason why the sink did not acknowledge the latest request; `nil` if it did, and before the first request.
-    package var failure: String? { self.state.withLock { $0.failure } }
+    /// The reason why the sink did not acknowledge the latest batch of a trackable; `nil` if it acknowledged the latest
+    /// batch of each, and before the first request.
+    package var failure: String? { self.state.withLock { $0.session.failure } }
 
     /// The time limit for a request with its answer: 30 s.
     package static let standardTimeout = Duration.seconds(30)
@@ -57,10 +56,11 @@ package final class SinkTransport: MessageTransport {
 
     /// Passes commands to the sink in order, and returns at once.
     package func send(_ commands: [TransportCommand]) {
+        let now = DeviceClock.now
         self.change { state in
             commands.flatMap { command in
                 if case .close(let limit) = command { state.closing = limit }
-                return state.session.handle(command)
+                return state.session.handle(command, at: now)
             }
         }
     }
@@ -85,19 +85,9 @@ package final class SinkTransport: MessageTransport {
             let request = ForwardRequest(batch, to: self.address, secret: self.secret, at: self.clock.moment.wall)
             let answer = await request.send(to: self.address, over: self.client, within: self.timeout)
             guard !Task.isCancelled else { return }
-            await self.wait(answer.requestedWait)
-            self.change { state in
-                state.failure = answer.verdict == .acknowledged ? nil : answer.reason
-                return state.session.answered(answer, count: request.count)
-            }
+            let now = DeviceClock.now
+            self.change { $0.session.answered(answer, count: request.count, at: now) }
         }
-    }
-
-    /// Waits as long as the sink requests, but not while the transport closes.
-    private func wait(_ duration: Duration) async {
-        guard duration > .zero else { return }
-        let deadline = DeviceClock.now.advanced(by: duration)
-        _ = await self.changed.wait(until: deadline) { self.state.withLock { $0.closing != nil } }
     }
 
     /// Waits until the time limit of the publisher's request to close is over.

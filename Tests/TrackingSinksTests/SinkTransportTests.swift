@@ -15,7 +15,7 @@ import TrackingHTTP
 @Suite(.timeLimit(.minutes(5))) struct SinkTransportTests {
     /// A server that answers requests in turn as the test demands, and then with ok.
     private final class Server: Sendable {
-        enum Fate { case ok, huge, error, invalid, redirect, cut, silent }
+        enum Fate { case ok, huge, error, busy, invalid, redirect, cut, silent }
 
         private let fates: Mutex<[Fate]>
         let requests = Mutex<[(headers: HTTPFields, body: String)]>([])
@@ -41,6 +41,7 @@ import TrackingHTTP
             case .ok: return Response(status: .ok, body: Self.body(#"{"result":"ok"}"#))
             case .huge: return Response(status: .ok, body: Self.body(String(repeating: "x", count: 1_000_000)))
             case .error: return Response(status: .internalServerError)
+            case .busy: return Response(status: .serviceUnavailable, headers: [.retryAfter: "3600"])
             case .invalid: return Response(status: .badRequest)
             case .redirect: return Response(status: .found, headers: [.location: "/other"])
             case .cut:
@@ -156,6 +157,28 @@ import TrackingHTTP
                 Issue.record("\(last)")
                 return
             }
+        }
+    }
+
+    /// A wait that the server requests does not delay the answer to the publisher.
+    @Test func aRequestedWaitIsReportedAtOnce() async throws {
+        try await self.withServer([.busy]) { server, url in
+            let transport = try SinkTransport(try ForwardAddress("overland+\(url)"), secret: nil)
+            async let running: Void = transport.run()
+            let message = try self.batch(1...1)
+            transport.send([.publish(message, 1), .publish(message, 2)])
+            var refused: [TransportToken] = []
+            for await events in transport.events {
+                for case .published(let token, _?) in events {
+                    refused.append(token)
+                    if token == 2 { transport.send([.publish(message, 3)]) }
+                    if token == 3 { transport.send([.close(within: .seconds(10))]) }
+                }
+            }
+            await running
+            #expect(refused == [1, 2, 3])
+            #expect(server.requests.withLock { $0.count } == 1)
+            #expect(transport.failure?.contains("503") == true)
         }
     }
 
