@@ -8,8 +8,9 @@ package import TrackingSinks
 /// point that was erased meanwhile is not sent.
 ///
 /// If the sink rejects a point because of its content, the point is left out, and the following points are sent. When
-/// the sink acknowledges one of them, the points that were left out are quarantined. Otherwise the fault may be the
-/// sink's: after several rejected points in a row, the forwarder waits, and sends all of them again.
+/// the sink acknowledges one of them, the points that were left out are sent once more, and those that are rejected again
+/// are quarantined. Otherwise the fault may be the sink's: after several rejected points in a row, the forwarder waits,
+/// and sends all of them again.
 package struct ForwardStateMachine: Hashable, Sendable {
     /// An event in the forwarding to one sink.
     package enum Event: Hashable, Sendable {
@@ -33,6 +34,8 @@ package struct ForwardStateMachine: Hashable, Sendable {
         case nothingToSend
         /// The page has points to send.
         case points
+        /// The page has one point, which the sink rejected before it acknowledged a later point.
+        case repeatedPoint
     }
 
     /// The next step of the forwarder.
@@ -43,12 +46,16 @@ package struct ForwardStateMachine: Hashable, Sendable {
         case send
         /// Remove the points of the acknowledged batch, and those that are not to be sent, from the queue.
         case remove
-        /// Quarantine the points that were left out, and remove the points of the acknowledged batch.
+        /// Remove points as ``remove`` does, and read the points that were left out again.
+        case removeAndRepeat
+        /// Quarantine the point that the sink rejected again.
         case quarantine
         /// Wait until a moment, and then report that it has come.
         case wait(until: MonotonicTime)
         /// End: the queue is empty, and the forwarder is to end then.
         case end
+        /// End with an error: the sink rejects points, and acknowledges no later one that would show that it works.
+        case giveUp
     }
 
     /// The largest number of points in a batch.
@@ -86,7 +93,8 @@ package struct ForwardStateMachine: Hashable, Sendable {
     package private(set) var leftOut = 0
     /// The largest number of points that are left out in a row. It doubles each time that it is reached.
     private var maximumLeftOut = Self.firstLeftOut
-    private var hasAcknowledged = false
+    /// `true` if the last page was a point that the sink has rejected before.
+    private var isRepeated = false
 
     /// The first limit of points that are left out in a row: 10.
     static let firstLeftOut = 10
@@ -102,10 +110,12 @@ package struct ForwardStateMachine: Hashable, Sendable {
         switch event {
         case .read(.empty): return self.readAll(at: now)
         case .read(.nothingToSend): return .remove
-        case .read(.points): return .send
+        case .read(.points), .read(.repeatedPoint):
+            self.isRepeated = event == .read(.repeatedPoint)
+            return .send
         case .answered(let answer): return self.answered(answer, at: now)
         case .removed:
-            if self.removal == .quarantine { self.leftOut = 0 }
+            if self.removal == .removeAndRepeat { self.leftOut = 0 }
             self.removal = nil
             return .read(limit: self.limit)
         case .due: return self.removal ?? .read(limit: self.limit)
@@ -117,10 +127,10 @@ package struct ForwardStateMachine: Hashable, Sendable {
         switch answer.verdict {
         case .acknowledged:
             self.backoff.reset()
-            self.hasAcknowledged = true
             self.maximumLeftOut = Self.firstLeftOut
             self.limit = min(self.batchSize, self.limit * 2)
-            return self.remove()
+            return self.remove(self.leftOut > 0 ? .removeAndRepeat : .remove)
+        case .rejectedContent where self.isRepeated: return self.remove(.quarantine)
         case .rejectedContent(let count) where count > 1:
             // A smaller batch finds the points that the sink accepts.
             self.limit = max(1, count / 2)
@@ -128,14 +138,14 @@ package struct ForwardStateMachine: Hashable, Sendable {
         case .rejectedContent where self.leftOut < self.maximumLeftOut:
             self.leftOut += 1
             return .read(limit: self.limit)
+        case .rejectedContent where self.endsWhenEmpty && self.maximumLeftOut == Self.maximumLeftOut: return .giveUp
         case .rejectedContent: return self.block(at: now, for: answer.requestedWait)
         case .failed:
             return .wait(until: now.advanced(by: max(self.backoff.next(), answer.requestedWait)))
         }
     }
 
-    private mutating func remove() -> Action {
-        let action = self.leftOut > 0 ? Action.quarantine : .remove
+    private mutating func remove(_ action: Action) -> Action {
         self.removal = action
         return action
     }
@@ -146,8 +156,7 @@ package struct ForwardStateMachine: Hashable, Sendable {
             return self.endsWhenEmpty ? .end : .wait(until: now.advanced(by: Self.pollInterval))
         }
         // No later point will come that could show that the sink works.
-        if self.endsWhenEmpty, self.hasAcknowledged { return self.remove() }
-        return self.block(at: now, for: .zero)
+        return self.endsWhenEmpty ? .giveUp : self.block(at: now, for: .zero)
     }
 
     /// Waits, and sends the points that were left out again, because the fault may be the sink's.

@@ -45,28 +45,37 @@ package struct Forwarder: Service {
 
     /// Forwards points until a graceful shutdown or cancellation, or until every point is acknowledged.
     ///
-    /// - Throws: `storeFailed` if the queues cannot be set up.
+    /// - Throws: `storeFailed` if the queues cannot be set up; `notAcknowledged`, after the other sinks have acknowledged
+    ///   every point, for a sink that rejects the last points of its queue.
     package func run() async throws {
         try await self.store.beginForwarding(to: self.sinks.map(\.address.name))
         let client = HTTPClient()
-        await cancelWhenGracefulShutdown {
-            await withTaskGroup(of: Void.self) { group in
+        let failure = await cancelWhenGracefulShutdown {
+            await withTaskGroup(of: TrackingError?.self) { group in
                 for (index, sink) in self.sinks.enumerated() {
                     group.addTask { await self.forward(to: sink, number: index + 1, client) }
                 }
+                var failure: TrackingError?
+                for await result in group { failure = failure ?? result }
+                return failure
             }
         }
+        if let failure { throw failure }
     }
 
     /// Forwards points to one sink, and holds its connection meanwhile.
-    private func forward(to sink: ForwardSink, number: Int, _ client: HTTPClient) async {
+    ///
+    /// - Returns: The reason why the sink does not get the last points of its queue; `nil` for an orderly end.
+    private func forward(to sink: ForwardSink, number: Int, _ client: HTTPClient) async -> TrackingError? {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await sink.run() }
             var work = SinkWork(
                 sink, number: number, self.store, client, health: self.health, logger: self.logger,
                 isForwarded: self.isForwarded)
-            await work.run(ForwardStateMachine(batchSize: self.batchSize, endsWhenEmpty: self.endsWhenEmpty))
+            let failure = await work.run(
+                ForwardStateMachine(batchSize: self.batchSize, endsWhenEmpty: self.endsWhenEmpty))
             group.cancelAll()
+            return failure
         }
     }
 }
@@ -122,6 +131,8 @@ private struct SinkWork {
     private var sent: [Int64] = []
     /// The numbers of the entries that are left out, because the sink rejects their points.
     private var leftOut: [Int64] = []
+    /// The numbers of the entries that were left out, and whose points are sent once more.
+    private var repeated: Set<Int64> = []
     /// The reason of the last rejection of points because of their content.
     private var rejection = ""
 
@@ -138,7 +149,10 @@ private struct SinkWork {
         self.metrics = ForwardMetrics(sink: "\(sink.address)", number: number)
     }
 
-    mutating func run(_ start: ForwardStateMachine) async {
+    /// Performs the steps until the end, or until the task is cancelled.
+    ///
+    /// - Returns: The reason why the sink does not get the last points of its queue; `nil` for an orderly end.
+    mutating func run(_ start: ForwardStateMachine) async -> TrackingError? {
         var state = start
         var action = state.first
         while !Task.isCancelled {
@@ -147,8 +161,10 @@ private struct SinkWork {
                 switch action {
                 case .read(let limit): event = .read(try await self.read(limit))
                 case .send: event = .answered(try await self.send())
-                case .remove:
+                case .remove, .removeAndRepeat:
                     try await self.store.removeForwarded(self.done)
+                    self.repeated.subtract(self.done)
+                    if action == .removeAndRepeat { self.repeated.formUnion(self.leftOut) }
                     event = .removed
                 case .quarantine:
                     try await self.quarantine()
@@ -156,10 +172,11 @@ private struct SinkWork {
                 case .wait(let deadline):
                     await self.clock.sleep(until: deadline)
                     event = .due
-                case .end: return
+                case .end: return nil
+                case .giveUp: return self.failure
                 }
             } catch {
-                guard !Task.isCancelled else { return }
+                guard !Task.isCancelled else { return nil }
                 self.logger.error(
                     "History could not be read or written while points were forwarded; the forwarder tries again",
                     metadata: ["sink": "\(self.sink.address)", "reason": "\(error.message)"])
@@ -168,20 +185,31 @@ private struct SinkWork {
             let before = state
             action = state.happened(event, at: DeviceClock.now)
             if state.leftOut > before.leftOut { self.leftOut += self.sent }
+            // After a wait for a sink that rejects everything, no rejection counts any more.
+            if state.leftOut < before.leftOut, event != .removed { self.repeated = [] }
             if state.leftOut == 0 { self.leftOut = [] }
             if !Task.isCancelled { self.report(event, before, state) }
         }
+        return nil
     }
 
-    /// Quarantines the points that were left out, and removes the acknowledged ones from the queue.
-    private func quarantine() async throws(TrackingError) {
-        try await self.store.quarantineForwarded(self.leftOut, because: String(self.rejection.prefix(200)))
-        try await self.store.removeForwarded(self.done)
-        self.metrics.quarantined(self.leftOut.count)
+    /// The error of a sink that rejects points, and acknowledges no later one.
+    private var failure: TrackingError {
+        TrackingError(
+            .notAcknowledged,
+            "cannot forward every point to \(self.sink.address): it rejects \(self.leftOut.count) points because of their content, and acknowledges no later one, so the fault may be the server's: \(self.rejection). The points remain in the queue. Correct the server, or start the command again when the history has later points"
+        )
+    }
+
+    /// Quarantines the point that was sent once more and rejected again.
+    private mutating func quarantine() async throws(TrackingError) {
+        try await self.store.quarantineForwarded(self.sent, because: String(self.rejection.prefix(200)))
+        self.repeated.subtract(self.sent)
+        self.metrics.quarantined(self.sent.count)
         self.logger.error(
             "Sink rejected points because of their content; they are quarantined, and the other points are sent",
             metadata: [
-                "sink": "\(self.sink.address)", "reason": "\(self.rejection)", "count": "\(self.leftOut.count)",
+                "sink": "\(self.sink.address)", "reason": "\(self.rejection)", "count": "\(self.sent.count)",
             ])
     }
 
@@ -190,14 +218,27 @@ private struct SinkWork {
             to: self.sink.address.name, except: self.leftOut, limit: limit)
         guard let trackable = self.page.trackable else {
             if self.leftOut.isEmpty { self.health.set(self.sink.address, nil) }
-            self.done = []
+            (self.done, self.repeated) = ([], [])
             return .empty
         }
+        let isRepeated = self.separateRepeated()
         guard self.isForwarded(trackable), self.page.entries.contains(where: { $0.location != nil }) else {
             self.done = self.page.entries.map(\.number)
             return .nothingToSend
         }
-        return .points
+        return isRepeated ? .repeatedPoint : .points
+    }
+
+    /// Limits the page to its first point if that one is sent once more, and otherwise to the points before such a one.
+    ///
+    /// - Returns: `true` if the page is a point that is sent once more.
+    private mutating func separateRepeated() -> Bool {
+        let count = self.page.entries.prefix { !self.repeated.contains($0.number) }.count
+        guard count < self.page.entries.count else { return false }
+        let kept = max(1, count)
+        self.page.hasMore = self.page.hasMore || kept < self.page.entries.count
+        self.page.entries = Array(self.page.entries.prefix(kept))
+        return count == 0
     }
 
     private mutating func send() async throws(TrackingError) -> ForwardAnswer {

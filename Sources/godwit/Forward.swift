@@ -20,8 +20,8 @@ struct Forward: AsyncParsableCommand {
         discussion: """
             The first run sends everything in the history; later runs continue with the points that a server has not \
             acknowledged. The queue of each server is part of the history. Run one forwarder for a history: a server \
-            that is no longer named with --to is forgotten, and gets everything again when it is named again. Exit code \
-            66: the history or a file with a secret cannot be read.
+            that is no longer named with --to is forgotten, and gets everything again when it is named again. Exit \
+            codes: 66 the history or a file with a secret cannot be read, 69 a server rejects the last points (--once).
 
             Example:
               godwit forward --to overland+https://example.org/overland --token-file token

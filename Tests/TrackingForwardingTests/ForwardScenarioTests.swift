@@ -12,6 +12,19 @@ import TrackingSinks
         #expect(try ScenarioPlayer(name, in: "forward").play { words in try talk.happen(words) } == [])
     }
 
+    /// With `--once`, a sink that rejects everything ends the forwarder, once the limit of points has grown to 1,000.
+    @Test func aSinkThatRejectsEverythingEndsWithAnError() {
+        var state = ForwardStateMachine(batchSize: 1, endsWhenEmpty: true)
+        let now = MonotonicTime(.zero)
+        var waits = 0
+        for _ in 0..<3000 {
+            let action = state.happened(.answered(ForwardAnswer(.rejectedContent(count: 1))), at: now)
+            if action == .giveUp { break }
+            if case .wait = action { waits += 1 }
+        }
+        #expect(waits == 7 && state.leftOut == 1000)
+    }
+
     @Test func thereAreScenarios() { #expect(ScenarioPlayer.names(in: "forward").count >= 5) }
 }
 
@@ -20,7 +33,7 @@ private struct ForwardConversation {
     private var state = ForwardStateMachine(batchSize: 200, endsWhenEmpty: false)
     private var now = MonotonicTime(.zero)
 
-    /// `batch 10`, `once`, `start`, `at 12` (seconds), `read points|nothing|empty`, `ok`, `rejected 200`, `failed`,
+    /// `batch 10`, `once`, `start`, `at 12` (seconds), `read points|repeated|nothing|empty`, `ok`, `rejected 200`, `failed`,
     /// `failed retry-after 60`, `removed`, `store failed`, `due`.
     mutating func happen(_ words: [String]) throws -> [String] {
         switch words[0] {
@@ -30,9 +43,10 @@ private struct ForwardConversation {
         case "start": return [self.text(self.state.first)]
         case "at": self.now = MonotonicTime(.seconds(try #require(Double(words[1]))))
         case "read":
-            let reading: ForwardStateMachine.Reading =
-                words[1] == "points" ? .points : words[1] == "nothing" ? .nothingToSend : .empty
-            return self.answers(to: .read(reading))
+            let readings: [String: ForwardStateMachine.Reading] = [
+                "points": .points, "repeated": .repeatedPoint, "nothing": .nothingToSend, "empty": .empty,
+            ]
+            return self.answers(to: .read(try #require(readings[words[1]])))
         case "ok": return self.answers(to: .answered(ForwardAnswer(.acknowledged)))
         case "rejected":
             return self.answers(to: .answered(ForwardAnswer(.rejectedContent(count: try #require(Int(words[1]))))))
@@ -58,9 +72,11 @@ private struct ForwardConversation {
         case .read(let limit): "read \(limit)"
         case .send: "send"
         case .remove: "remove"
+        case .removeAndRepeat: "remove and repeat"
         case .quarantine: "quarantine"
         case .wait(let deadline): "wait until \(Int(deadline.sinceOrigin.inSeconds.rounded()))"
         case .end: "end"
+        case .giveUp: "give up"
         }
     }
 }

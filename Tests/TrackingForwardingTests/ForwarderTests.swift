@@ -18,7 +18,7 @@ import TrackingStore
     private final class Server: Sendable {
         /// The behaviour of the server towards one request.
         enum Fate: CaseIterable {
-            case ok, error, wrongBody, slow, cut, busy, storedAndCut, storedAndError
+            case ok, error, wrongBody, slow, cut, busy, storedAndCut, storedAndError, invalid
             var stores: Bool { self == .ok || self == .storedAndCut || self == .storedAndError }
         }
 
@@ -62,6 +62,7 @@ import TrackingStore
             case .ok: return Response(status: .ok, body: Self.body(#"{"result":"ok"}"#))
             case .error, .storedAndError: return Response(status: .internalServerError)
             case .wrongBody: return Response(status: .ok, body: Self.body("<html>"))
+            case .invalid: return Response(status: .unprocessableContent)
             case .busy: return Response(status: .serviceUnavailable, headers: [.retryAfter: "1"])
             case .slow:
                 try await Task.sleep(for: .seconds(3600))
@@ -193,7 +194,7 @@ import TrackingStore
     /// Points that a server rejects for good do not block the others, and are not lost.
     @Test func rejectedPointsAreQuarantinedAndTheOthersArrive() async throws {
         // The limit of points that are left out in a row is reached within the second group.
-        let bad: Set<UInt64> = Set([7] + Array(60...75) + [300])
+        let bad: Set<UInt64> = Set([7] + Array(60...75) + [299])
         try await self.withStore { store in
             try await self.store(1...300, of: "van", in: store)
             try await self.withServer(rejecting: bad) { server, port in
@@ -203,6 +204,40 @@ import TrackingStore
                 let expected = Set((UInt64(1)...300).filter { !bad.contains($0) }.map { "van \(Self.time(of: $0))" })
                 #expect(server.stored.withLock { Set($0.keys) } == expected)
                 #expect(try await store.nextForwarded(to: sink.address.name, limit: 1).entries == [])
+            }
+        }
+    }
+
+    /// Points that a sink accepts after it recovered are not quarantined.
+    @Test func aPointIsQuarantinedOnlyAfterASecondRejection() async throws {
+        try await self.withStore { store in
+            try await self.store(1...20, of: "van", in: store)
+            // The batches of the first five points are rejected while the sink is ill.
+            try await self.withServer(Array(repeating: .invalid, count: 5)) { server, port in
+                let sink = try HTTPSink(try ForwardAddress("overland+http://127.0.0.1:\(port)/in"), secret: nil)
+                try await Forwarder(store, to: [.http(sink)], batchSize: 1, endsWhenEmpty: true).run()
+                #expect(server.stored.withLock { $0.count } == 20)
+            }
+        }
+    }
+
+    /// With `--once`, the last points of a queue stay there if the sink rejects them. Other sinks get everything.
+    @Test func theLastPointsRemainInTheQueueIfTheSinkRejectsThem() async throws {
+        try await self.withStore { store in
+            try await self.store(1...30, of: "van", in: store)
+            try await self.withServer(rejecting: [29, 30]) { strict, strictPort in
+                try await self.withServer { server, port in
+                    let sinks = try [strictPort, port].map { port in
+                        try HTTPSink(try ForwardAddress("overland+http://127.0.0.1:\(port)/in"), secret: nil)
+                    }
+                    let forwarder = Forwarder(
+                        store, to: sinks.map { .http($0) }, batchSize: 10, endsWhenEmpty: true)
+                    let error = await #expect(throws: TrackingError.self) { try await forwarder.run() }
+                    #expect(error?.code == .notAcknowledged && error?.message.contains("rejects 2 points") == true)
+                    #expect(strict.stored.withLock { $0.count } == 28 && server.stored.withLock { $0.count } == 30)
+                    let left = try await store.nextForwarded(to: sinks[0].address.name, limit: 10).entries
+                    #expect(left.compactMap(\.location?.seq) == [29, 30])
+                }
             }
         }
     }
