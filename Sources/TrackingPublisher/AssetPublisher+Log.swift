@@ -110,6 +110,10 @@ extension AssetPublisher {
         return figures
     }
 
+    /// The number of unacknowledged records in the log when the publisher ended; 0 before the end. Quarantined records do
+    /// not count.
+    package var recordsAtEnd: Int { self.shared.withLock { $0.recordsAtEnd } }
+
     // MARK: - Quarantined records
 
     /// Returns the quarantined records of the log, oldest first. They were set aside because the broker or a recorder

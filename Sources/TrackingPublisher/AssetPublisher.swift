@@ -294,6 +294,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             }
         }
         for receipt in waiting { receipt.resume() }
+        let records = machine.table.recordCount
+        self.shared.withLock { $0.recordsAtEnd = records }
         inbox.close()
     }
 

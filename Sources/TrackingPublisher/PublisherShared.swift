@@ -14,6 +14,8 @@ struct PublisherShared: Sendable {
     var isDeciding = false
     /// `true` after a graceful shutdown was requested. Positions that remain unsent then do not count as a failure.
     var isShuttingDown = false
+    /// The number of unacknowledged records in the log when the publisher ended; 0 before.
+    var recordsAtEnd = 0
     /// The publisher's present state for each tracked trackable, such as online or failed.
     private(set) var states: [TrackableID: PublisherState] = [:]
     private var failures: [TrackableID: TrackingError] = [:]

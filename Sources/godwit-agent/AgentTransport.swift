@@ -21,7 +21,8 @@ enum AgentTransport: MessageTransport {
         }
     }
 
-    /// The reason why the sink did not acknowledge the latest request; `nil` if it did, and for a broker.
+    /// The reason why the sink did not acknowledge the latest batch of a trackable; `nil` if it acknowledged the latest
+    /// batch of each, and for a broker.
     var sinkFailure: String? {
         if case .sink(let transport) = self { transport.failure } else { nil }
     }

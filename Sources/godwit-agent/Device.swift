@@ -94,9 +94,11 @@ struct Device: Sendable {
         self.reportUnacknowledged()
     }
 
-    /// Reports an error if the sources ended while the sink does not acknowledge records. They remain in the log.
+    /// Reports an error if the sources ended and the log still has records, because the sink did not acknowledge them.
     private func reportUnacknowledged() {
-        guard let reason = self.transport.sinkFailure, !Task.isShuttingDownGracefully else { return }
+        guard let reason = self.transport.sinkFailure, self.publisher.recordsAtEnd > 0,
+            !Task.isShuttingDownGracefully
+        else { return }
         self.ending.note(
             TrackingError(
                 .notAcknowledged,

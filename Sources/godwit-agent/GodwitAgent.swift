@@ -13,7 +13,8 @@ struct GodwitAgent: AsyncParsableCommand {
             by --config (topic-root: …). The command line wins over the environment, which wins over the file. \
             --help-hidden after a command shows all of its options.
             Exit codes: 0 done, 1 refused by the agent, 64 wrong usage, 66 input cannot be read, 69 broker cannot be \
-            reached (--fail-fast) or no agent runs, 77 refused by the broker for good.
+            reached (--fail-fast), the server of --forward did not acknowledge every record, or no agent runs, 77 \
+            refused by the broker for good.
 
             Example:
               godwit-agent run --trackable van-7 --source simulate:

@@ -102,6 +102,17 @@ import TrackingTesting
         }
     }
 
+    @Test func thePublisherCountsTheRecordsThatItLeaves() async throws {
+        try await self.run(.memory) { bench in
+            try bench.drive(1...10)
+            try await bench.waits(10)
+            #expect(bench.publisher.recordsAtEnd == 0)
+            bench.publisher.finish(within: .zero)
+            while bench.publisher.recordsAtEnd == 0 { try await Task.sleep(for: .milliseconds(5)) }
+            #expect(bench.publisher.recordsAtEnd == 10)
+        }
+    }
+
     @Test(arguments: Place.allCases) func whatWasPublishedIsInTheLogOnceThatWasWaitedFor(_ place: Place) async throws {
         try await self.run(place) { bench in
             for last in stride(from: 1000, through: 5000, by: 1000) {
