@@ -17,6 +17,9 @@ import TrackingCore
         #expect(!talk.machine.ages.isGiven)
         let coordinate = try #require(Coordinate(latitude: 0, longitude: 1))
         var fix = Location(coordinate: coordinate, time: UnixTime(1001 + Self.twentyYears.inSeconds))
+        fix.source = .network
+        _ = talk.happened(.fix(fix, raw: fix))
+        #expect(!talk.machine.ages.isGiven, "GeoClue uses the same clock")
         fix.source = .gps
         _ = talk.happened(.fix(fix, raw: fix))
         #expect(talk.machine.ages.isGiven, "the receiver says the same")

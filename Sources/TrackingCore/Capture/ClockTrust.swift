@@ -72,9 +72,11 @@ public struct ClockTrust: Hashable, Sendable {
 
     /// Returns a fix with its time corrected, if the time is wrong.
     ///
-    /// A plausible time of a receiver remains, and is remembered as the receiver's last time. A time before
-    /// ``fixFloor`` is replaced by the best known time. If there is none, the fix keeps its time and is marked with
-    /// `"clock": "unset"` in its `extra`. Only fixes from a satellite or network receiver are corrected.
+    /// A plausible time remains. If the fix is from a satellite receiver, the time is remembered as the receiver's last
+    /// time. The time of a network position is not, because it may be that of the device's clock.
+    ///
+    /// A time before ``fixFloor`` is replaced by the best known time. If there is none, the fix keeps its time and is
+    /// marked with `"clock": "unset"` in its `extra`. Only fixes from a satellite or network receiver are corrected.
     ///
     /// - Parameters:
     ///   - fix: The fix that arrived.
@@ -82,7 +84,7 @@ public struct ClockTrust: Hashable, Sendable {
     public mutating func stamped(_ fix: Location, at moment: Moment) -> Location {
         guard fix.source == .gps || fix.source == .network else { return fix }
         if fix.time >= self.fixFloor {
-            self.receiverTime = ReceiverTime(time: fix.time, now: moment.now)
+            if fix.source == .gps { self.receiverTime = ReceiverTime(time: fix.time, now: moment.now) }
             return fix
         }
         let stamp = self.stamp(at: moment)

@@ -146,6 +146,17 @@ import Testing
         #expect(trust.stamp(at: self.moment(90, wall: Self.floor + 7)).basis == .clock)
     }
 
+    /// The time of a network position may be that of the device's clock.
+    @Test func networkPositionsKeepTheirTimesAndProvideNone() {
+        var trust = ClockTrust()
+        _ = trust.stamped(self.fix(Self.floor + 100), at: self.moment(50, wall: 50))
+        let coarse = self.fix(Self.floor + 9_000, .network)
+        #expect(trust.stamped(coarse, at: self.moment(60, wall: 60)) == coarse)
+        #expect(
+            trust.stamp(at: self.moment(70, wall: 70)) == .init(time: UnixTime(Self.floor + 120), basis: .receiver))
+        #expect(trust.stamped(self.fix(3, .network), at: self.moment(71, wall: 71)).time == UnixTime(Self.floor + 121))
+    }
+
     @Test(arguments: [SourceKind.replay, .simulated, nil])
     func recordingsKeepTheirTimesAndProvideNone(source: SourceKind?) {
         var trust = ClockTrust()

@@ -49,6 +49,8 @@ import TrackingCore
         #expect(!trust.isGiven, "the receiver says otherwise")
         trust.moved(try self.fix(wall.seconds, .replay), wall: wall)
         #expect(!trust.isGiven, "a recording says nothing")
+        trust.moved(try self.fix(wall.seconds, .network), wall: wall)
+        #expect(!trust.isGiven, "a network position may have the time of the same clock")
         trust.moved(try self.fix(wall.seconds - 1, .gps), wall: wall)
         #expect(trust.isGiven)
     }
