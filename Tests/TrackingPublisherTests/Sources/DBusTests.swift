@@ -89,20 +89,59 @@ import TrackingCore
             var connection = DBusConnection()
             var events: [DBusConnection.Event] = []
             for start in stride(from: 0, to: input.count, by: size) {
-                events += try connection.received(input[start..<min(start + size, input.count)])
+                events += connection.received(input[start..<min(start + size, input.count)])
             }
             #expect(events == [.accepted(Array("BEGIN\r\n".utf8)), .received(message), .received(message)])
         }
     }
 
-    @Test func aRejectedLoginAndALongMessageAreErrors() throws {
-        var connection = DBusConnection()
-        #expect(throws: TrackingError.self) { try connection.received(Array("REJECTED EXTERNAL\r\n".utf8)[...]) }
-        connection = DBusConnection()
-        #expect(throws: TrackingError.self) { try connection.received(Array(repeating: 65, count: 1_025)[...]) }
-        var long = Self.bytes(Self.signals[0])
-        long[6] = 2  // a body of more than 128 KB
+    private func isFailure(_ event: DBusConnection.Event?) -> Bool {
+        if case .failed? = event { true } else { false }
+    }
+
+    @Test func aRejectedLoginAndBytesThatAreNoMessageAreErrors() throws {
+        for bytes in [Array("REJECTED EXTERNAL\r\n".utf8), Array(repeating: 65, count: 1_025)] {
+            var connection = DBusConnection()
+            let events = connection.received(bytes[...])
+            #expect(events.count == 1 && self.isFailure(events.first))
+        }
+        let signal = Self.bytes(Self.signals[0])
+        var long = signal
+        long[7] = 0x10  // a body of more than 128 MiB
         #expect(throws: TrackingError.self) { try DBusMessage.length(of: long[...]) }
+
+        var connection = DBusConnection()
+        let bytes = Array("OK 1\r\n".utf8) + signal + Array(repeating: 65, count: 16)
+        let events = connection.received(bytes[...])
+        #expect(try events.dropFirst().first == .received(DBusMessage(signal)), "an earlier message is delivered")
+        #expect(events.count == 3 && self.isFailure(events.last))
+        #expect(connection.received(signal[...]) == [])
+    }
+
+    /// Any program on the device can send such messages.
+    @Test func longAndInvalidMessagesAreSkipped() throws {
+        let signal = Self.bytes(Self.signals[0])
+        let message = try DBusMessage(signal)
+        var long = signal
+        long[6] = 2  // a body of more than 128 KB
+        let length = try #require(try DBusMessage.length(of: long[...]))
+        #expect(length > DBusMessage.maximumBytes)
+        long += Array(repeating: 65, count: length - long.count)
+        var unknown = signal
+        unknown[1] = 9
+        var damaged = signal
+        damaged[signal.count - 1] = 65
+        for skipped in [long, unknown, damaged] {
+            let input = Array("OK 1\r\n".utf8) + signal + skipped + signal
+            for size in [7, 4_096, input.count] {
+                var connection = DBusConnection()
+                var events: [DBusConnection.Event] = []
+                for start in stride(from: 0, to: input.count, by: size) {
+                    events += connection.received(input[start..<min(start + size, input.count)])
+                }
+                #expect(events == [.accepted(Array("BEGIN\r\n".utf8)), .received(message), .received(message)])
+            }
+        }
     }
 
     @Test(arguments: [

@@ -82,6 +82,23 @@ import TrackingCore
         actions.compactMap { if case .send(let bytes) = $0 { bytes } else { nil } }
     }
 
+    /// A bus that accepts the connection may be too busy for the login.
+    @Test func aBusThatDoesNotAnswerTheLoginIsBroken() throws {
+        var machine = GeoClueStateMachine(name: "GeoClue", resolution: nil)
+        let start = MonotonicTime(.zero)
+        #expect(machine.connected(now: start) == [.send(DBusConnection.login)])
+        let deadline = try #require(machine.deadline)
+        #expect(deadline == start.advanced(by: GeoClueStateMachine.answerLimit))
+        #expect(machine.timerFired(now: start.advanced(by: .seconds(59))) == [])
+        guard case .fail(let error)? = machine.timerFired(now: deadline).first else {
+            Issue.record("the bus is not broken")
+            return
+        }
+        #expect(error.message.contains("the system bus does not answer"))
+        _ = machine.received(Array("OK 1\r\n".utf8)[...], now: start.advanced(by: .seconds(5)), clock: UnixTime(0))
+        #expect(machine.deadline == start.advanced(by: .seconds(65)), "the deadline of the first call")
+    }
+
     @Test func aSilentBusAndASilentGeoClueAreBroken() throws {
         var machine = GeoClueStateMachine(name: "GeoClue", resolution: nil)
         #expect(machine.deadline == nil)

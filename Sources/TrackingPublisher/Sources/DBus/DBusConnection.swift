@@ -8,19 +8,27 @@ struct DBusConnection: Sendable {
         /// The bus accepted the login. Send these bytes; calls may follow.
         case accepted([UInt8])
         case received(DBusMessage)
+        /// The connection cannot be used any more, and no event follows. The bus rejected the login, or sent bytes that
+        /// begin no message.
+        case failed(TrackingError)
     }
 
     /// The maximum length of a line of the login, in bytes.
     private static let maximumLine = 1_024
 
     private enum State: Hashable, Sendable {
-        /// The bus has not accepted the login yet. Next state: `open`.
+        /// The bus has not accepted the login yet. Next states: `open`, `failed`.
         case login
+        /// Messages are exchanged. Next state: `failed`.
         case open
+        /// The connection cannot be used any more. Final.
+        case failed
     }
 
     private var state = State.login
     private var buffer: [UInt8] = []
+    /// The number of bytes to discard next: the rest of a message that is too long.
+    private var surplus = 0
     private var lastSerial: UInt32 = 0
 
     /// The bytes to send first. The bus takes the user from the socket (the mechanism `EXTERNAL` without a name), so
@@ -37,26 +45,48 @@ struct DBusConnection: Sendable {
 
     /// Handles bytes from the bus. Returns the events that are complete with them.
     ///
-    /// - Throws: `inputUnreadable` if the bus rejects the login; `invalidPayload` or `payloadTooLarge` for bytes that
-    ///   are no message. The connection cannot be used any more then.
-    mutating func received(_ bytes: ArraySlice<UInt8>) throws(TrackingError) -> [Event] {
+    /// A message that is too long or cannot be decoded is skipped, because any program on the device can send one.
+    mutating func received(_ bytes: ArraySlice<UInt8>) -> [Event] {
+        guard self.state != .failed else { return [] }
         self.buffer += bytes
         var events: [Event] = []
-        while let event = try self.next() { events.append(event) }
+        do throws(TrackingError) {
+            while let event = try self.next() { events.append(event) }
+        } catch {
+            (self.state, self.buffer) = (.failed, [])
+            events.append(.failed(error))
+        }
         return events
     }
 
     private mutating func next() throws(TrackingError) -> Event? {
         switch self.state {
         case .login: return try self.nextLine()
-        case .open:
-            guard let length = try DBusMessage.length(of: self.buffer[...]), self.buffer.count >= length else {
-                return nil
-            }
-            let message = Array(self.buffer.prefix(length))
-            self.buffer.removeFirst(length)
-            return .received(try DBusMessage(message))
+        case .open: return try self.nextMessage().map { .received($0) }
+        case .failed: return nil
         }
+    }
+
+    private mutating func nextMessage() throws(TrackingError) -> DBusMessage? {
+        while true {
+            self.discardSurplus()
+            guard let length = try DBusMessage.length(of: self.buffer[...]) else { return nil }
+            guard length <= DBusMessage.maximumBytes else {
+                self.surplus = length
+                continue
+            }
+            guard self.buffer.count >= length else { return nil }
+            let bytes = Array(self.buffer.prefix(length))
+            self.buffer.removeFirst(length)
+            if let message = try? DBusMessage(bytes) { return message }
+        }
+    }
+
+    /// Discards the received bytes of a message that is too long.
+    private mutating func discardSurplus() {
+        let count = min(self.surplus, self.buffer.count)
+        self.buffer.removeFirst(count)
+        self.surplus -= count
     }
 
     private mutating func nextLine() throws(TrackingError) -> Event? {

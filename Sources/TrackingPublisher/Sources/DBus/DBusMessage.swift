@@ -2,9 +2,11 @@ import TrackingCore
 
 /// A message that was received over D-Bus: an answer, an error or a signal.
 struct DBusMessage: Hashable, Sendable {
-    /// The maximum length of a received message, in bytes. The specification allows 128 MiB; the messages that this
-    /// program expects have less than 2 KB.
+    /// The maximum length of a message that is decoded, in bytes. The messages that this program expects have less than
+    /// 2 KB.
     static let maximumBytes = 65_536
+    /// The maximum length of a message by the specification, in bytes: 128 MiB.
+    static let specifiedMaximumBytes = 134_217_728
     /// The number of bytes after which the length of a message is known.
     static let prefixBytes = 16
 
@@ -34,7 +36,8 @@ struct DBusMessage: Hashable, Sendable {
     /// Returns the length of the message that begins with these bytes; `nil` if they are less than
     /// ``prefixBytes``.
     ///
-    /// - Throws: `invalidPayload` if they begin no message; `payloadTooLarge` if it is longer than ``maximumBytes``.
+    /// - Throws: `invalidPayload` if they begin no message; `payloadTooLarge` if it is longer than
+    ///   ``specifiedMaximumBytes``.
     static func length(of bytes: ArraySlice<UInt8>) throws(TrackingError) -> Int? {
         guard bytes.count >= Self.prefixBytes else { return nil }
         let prefix = Array(bytes.prefix(Self.prefixBytes))
@@ -43,10 +46,10 @@ struct DBusMessage: Hashable, Sendable {
         _ = try reader.number(4)
         let fields = try reader.number(4)
         let length = (UInt64(Self.prefixBytes) + fields + 7) / 8 * 8 + body
-        guard length <= Self.maximumBytes else {
+        guard length <= Self.specifiedMaximumBytes else {
             throw TrackingError(
                 .payloadTooLarge,
-                "cannot read a message of D-Bus: it has \(length) bytes, more than \(Self.maximumBytes)")
+                "cannot read a message of D-Bus: it has \(length) bytes, more than \(Self.specifiedMaximumBytes)")
         }
         return Int(length)
     }

@@ -54,7 +54,7 @@ public struct GeoClueSource: LocationSource {
         _ channel: ByteChannel, _ deliver: @escaping SourceEvent.Delivery
     ) async throws(TrackingError) {
         var machine = GeoClueStateMachine(name: Self.title, resolution: self.wanted.current)
-        var actions = machine.connected()
+        var actions = machine.connected(now: DeviceClock.now)
         while true {
             for action in actions {
                 switch action {

@@ -58,6 +58,9 @@ struct GeoClueStateMachine: Sendable {
 
     private let name: String
     private var connection = DBusConnection()
+    /// The time at which the bus counts as broken if it does not accept the login until then; `nil` before the
+    /// connection was made, and after the login.
+    private var loginDeadline: MonotonicTime?
     private var pending: [UInt32: Pending] = [:]
     private var client: Client?
     private var resolution: Resolution?
@@ -80,7 +83,8 @@ struct GeoClueStateMachine: Sendable {
 
     /// The time at which the caller must call ``timerFired(now:)`` next; `nil` for no such time.
     var deadline: MonotonicTime? {
-        .earlier(self.pending.values.map(\.deadline).min(), self.positionDeadline)
+        let answer = MonotonicTime.earlier(self.loginDeadline, self.pending.values.map(\.deadline).min())
+        return .earlier(answer, self.positionDeadline)
     }
 
     /// The time at which GeoClue counts as broken if there is no position until then; `nil` before the client started.
@@ -90,22 +94,24 @@ struct GeoClueStateMachine: Sendable {
     }
 
     /// Returns the first bytes to send, after the connection was made.
-    func connected() -> [Action] { [.send(DBusConnection.login)] }
+    mutating func connected(now: MonotonicTime) -> [Action] {
+        self.loginDeadline = now.advanced(by: Self.answerLimit)
+        return [.send(DBusConnection.login)]
+    }
 
     /// Handles bytes from the bus.
     mutating func received(
         _ bytes: ArraySlice<UInt8>, now: MonotonicTime, clock: UnixTime
     ) -> [Action] {
         var actions: [Action] = []
-        do throws(TrackingError) {
-            for event in try self.connection.received(bytes) {
-                switch event {
-                case .accepted(let bytes): actions += [.send(bytes), self.call(.hello, Self.bus("Hello"), now)]
-                case .received(let message): actions += self.received(message, now: now, clock: clock)
-                }
+        for event in self.connection.received(bytes) {
+            switch event {
+            case .accepted(let bytes):
+                self.loginDeadline = nil
+                actions += [.send(bytes), self.call(.hello, Self.bus("Hello"), now)]
+            case .received(let message): actions += self.received(message, now: now, clock: clock)
+            case .failed(let error): actions.append(self.failure(error.message))
             }
-        } catch {
-            actions.append(self.failure(error.message))
         }
         return actions
     }
@@ -119,9 +125,10 @@ struct GeoClueStateMachine: Sendable {
 
     /// Handles that ``deadline`` has passed. Returns an error if GeoClue does not answer, or has no position.
     mutating func timerFired(now: MonotonicTime) -> [Action] {
+        if let deadline = self.loginDeadline, deadline <= now { return [self.failure(Self.silentBus)] }
         if let late = self.pending.values.first(where: { $0.deadline <= now }) {
             switch late.request {
-            case .hello, .watch: return [self.failure("the system bus does not answer. Restart D-Bus")]
+            case .hello, .watch: return [self.failure(Self.silentBus)]
             case .client, .start:
                 return [
                     self.failure(
@@ -273,6 +280,9 @@ struct GeoClueStateMachine: Sendable {
         self.pending[serial] = Pending(request: request, deadline: now.advanced(by: Self.answerLimit))
         return .send(bytes)
     }
+
+    /// The reason of the failure when the bus does not answer in time.
+    private static let silentBus = "the system bus does not answer. Restart D-Bus"
 
     private func failure(_ reason: String) -> Action {
         .fail(TrackingError(.inputUnreadable, "no positions from \(self.name): \(reason)"))
