@@ -78,6 +78,16 @@ import TrackingCore
         }
     }
 
+    /// A loss of reception after the first fix says nothing about the time that the receiver needs.
+    @Test func aGapAfterTheFirstFixDoesNotKeepTheReceiverAwake() throws {
+        var power = ReceiverPower(resolution: .every(milliseconds: 70_000), now: self.at(0))
+        #expect(power.received(try self.fix(), now: self.at(0)) == .sleep(until: self.at(55)))
+        #expect(power.timerFired(now: self.at(55)) == .wake)
+        #expect(power.received(try self.fix(accuracy: 200), now: self.at(57)) == nil)
+        #expect(power.received(try self.fix(accuracy: 200), now: self.at(116)) == .sleep(until: self.at(177)))
+        #expect(power.lead == .seconds(9) && power.lead < power.limit)
+    }
+
     @Test func anotherClassOfAccuracyHasItsOwnTime() throws {
         var power = ReceiverPower(resolution: .every(milliseconds: 120_000, .balanced), now: self.at(0))
         _ = power.received(try self.fix(), now: self.at(0))

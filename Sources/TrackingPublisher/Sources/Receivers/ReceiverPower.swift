@@ -84,7 +84,8 @@ struct ReceiverPower: Sendable {
     /// The time before the next due fix at which the receiver is woken, so that this fix has the wanted accuracy.
     ///
     /// It is the time for the first fix, and the longest of the last 20 times from the first fix to the wanted accuracy.
-    /// Before one was measured, it is the longest time for which the receiver measures for its class of accuracy.
+    /// Before one was measured, it is the longest time for which the receiver measures for its class of accuracy. It is
+    /// always shorter than ``limit``, so that a receiver which searched in vain can sleep again.
     var lead: Duration { self.start + (self.settlings.max() ?? self.accuracy.settlingTime) }
 
     /// The time from waking to the first fix that the receiver is given: two seconds more than the longest of its last
@@ -147,7 +148,9 @@ struct ReceiverPower: Sendable {
         let isSettled = self.isSettled(fix, for: settling)
         if isSettled, !awake.isSettled {
             awake.isSettled = true
-            if awake.isWoken { self.settlings = self.settlings.suffix(Self.startCount - 1) + [settling] }
+            // A gap in the fixes may be longer than the time that the receiver is given.
+            let time = min(settling, self.accuracy.settlingTime)
+            if awake.isWoken { self.settlings = self.settlings.suffix(Self.startCount - 1) + [time] }
         }
         self.state = .awake(awake)
         return awake.isServed && isSettled ? self.sleep(now: now) : nil
