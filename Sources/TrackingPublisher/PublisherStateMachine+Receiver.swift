@@ -7,17 +7,20 @@ extension PublisherStateMachine {
     /// The sensor resolution is the configured constant, or else the finest of all trackables, as the receiver's sleep
     /// requires. While a caller waits for a fix, the interval of the sensor resolution is at most one second.
     ///
-    /// Between two significant changes, the sensor resolution is one that a network source meets.
+    /// Between two significant changes, the sensor resolution is one that a network source meets. After a change, the
+    /// receiver does not sleep or rest until it has a fix.
     mutating func updateSensorResolution() -> [Action] {
         let (constant, standard) = (self.configuration.sensorResolution, self.configuration.defaultResolution)
         let rests = self.configuration.restsReceiver && self.capture?.isPaused == true
         let watches = self.changeWatch.isCoarse && self.watchesChanges
+        let searches = self.changeWatch.isMeasuring && self.watchesChanges
         let (table, isAtOnce) = (self.table, !self.fixRequests.isEmpty)
         let next = self.device.requestSensor(constant: constant, isAtOnce: isAtOnce) {
             if let constant { return constant }
             if watches { return SignificantChangeWatch.resolution }
             let trackables = table.all.filter { $0.failure == nil }
             let finest = SensorResolution.finest(of: trackables.map(\.resolution.sensor), default: standard)
+            if searches { return finest.withoutSleep }
             if rests, !trackables.contains(where: Self.needsPositions) { return finest.resting }
             return Self.maySleep(trackables) ? finest : finest.withoutSleep
         }
@@ -54,13 +57,15 @@ extension PublisherStateMachine {
     }
 
     /// The time at which a pause begins if no fix arrives until then; `nil` for none. A receiver that sleeps is silent
-    /// although the trackable may move, so its next fix must be overdue too. While a network source watches for a
-    /// change, the silence of the receiver means nothing.
+    /// although the trackable may move, so its next fix must be overdue too. While only significant changes matter, the
+    /// silence of the receiver means nothing. Afterwards, the receiver needs time to search for a fix.
     var pauseDeadline: MonotonicTime? {
-        guard !self.changeWatch.isCoarse else { return nil }
+        guard !self.changeWatch.isOn else { return nil }
         let interval = self.device.sensor?.desiredInterval ?? .zero
         let sleep = interval > ReceiverPower.leastLimit ? interval + ReceiverPower.search : .zero
-        return self.capture?.nextDeadline?.advanced(by: sleep)
+        guard let deadline = self.capture?.nextDeadline?.advanced(by: sleep) else { return nil }
+        let searched = self.changeWatch.ended?.advanced(by: SignificantChangeWatch.search)
+        return searched.map { max($0, deadline) } ?? deadline
     }
 
     /// The resolution by which the capture drops surplus fixes of a source that cannot be slowed down; `nil` uses every

@@ -261,7 +261,8 @@ package struct PublisherStateMachine: Sendable {
 
     /// Applies the settings of the capture to a fix of the source, and records the fix for every tracked trackable.
     private mutating func captured(_ fix: Location, raw: Location?, at moment: Moment) -> [Action] {
-        let counts = self.changeWatch.received(fix, now: moment.now)
+        let maximumRadius = self.capture?.filter.maximumAccuracyRadius
+        let counts = self.changeWatch.received(fix, maximumRadius: maximumRadius, now: moment.now)
         let steering = self.configuration.watchesChangesByNetwork ? self.updateSensorResolution() : []
         return counts ? steering + self.recorded(fix, raw: raw, at: moment) : steering
     }

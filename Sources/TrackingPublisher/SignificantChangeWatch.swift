@@ -17,6 +17,8 @@ struct SignificantChangeWatch: Sendable {
     /// The largest radius of accuracy with which a position of the receiver ends the search. The first positions after
     /// waking are the least accurate ones.
     static let goodRadius: Meters = 100
+    /// The time without the receiver after a search in vain, if the capture filter also drops the network's positions.
+    static let rest: Duration = .seconds(300)
 
     private enum State: Hashable, Sendable {
         /// Every position counts, because more than significant changes matter. Next state: `measuring`.
@@ -24,17 +26,28 @@ struct SignificantChangeWatch: Sendable {
         /// The receiver is on and searches for a fix. Next states: `watching` after a good fix; `replacing` at the time
         /// `limit`; `off`.
         case measuring(limit: MonotonicTime)
-        /// The receiver found no good position in time. The next position of any source counts. Next states: `watching`,
+        /// The receiver found no good position in time. The next position of any source counts, unless the capture
+        /// filter drops it. Next states: `watching`; `measuring` after a dropped position at the time `retry` or later;
         /// `off`.
-        case replacing
+        case replacing(retry: MonotonicTime)
         /// The receiver is not needed until a position by the network is far from `place`. Next states: `measuring`,
         /// `off`.
         case watching(place: Coordinate)
     }
 
     private var state = State.off
+    /// The time at which the last watch ended; `nil` before.
+    private(set) var ended: MonotonicTime?
 
     init() {}
+
+    /// `true` while only significant changes matter.
+    var isOn: Bool { self.state != .off }
+
+    /// `true` while the receiver searches for a fix.
+    var isMeasuring: Bool {
+        if case .measuring = self.state { true } else { false }
+    }
 
     /// `true` while positions by the network are enough.
     var isCoarse: Bool {
@@ -57,26 +70,38 @@ struct SignificantChangeWatch: Sendable {
         let next: State
         switch self.state {
         case .off where isOn: next = .measuring(limit: now.advanced(by: Self.search))
-        case .measuring(let limit) where isOn && now >= limit: next = .replacing
+        case .measuring(let limit) where isOn && now >= limit:
+            next = .replacing(retry: now.advanced(by: Self.rest))
         case .measuring, .replacing, .watching: next = isOn ? self.state : .off
         case .off: next = .off
         }
         defer { self.state = next }
+        if next == .off, self.isOn { self.ended = now }
         return next != self.state
     }
 
     /// Handles a position of a source.
     ///
+    /// - Parameters:
+    ///   - fix: The position.
+    ///   - maximumRadius: The radius of accuracy above which the capture filter drops a position; `nil` for no limit.
+    ///   - now: The time of the arrival.
     /// - Returns: `true` if the position counts. `false` to ignore it.
-    mutating func received(_ fix: Location, now: MonotonicTime) -> Bool {
+    mutating func received(_ fix: Location, maximumRadius: Meters? = nil, now: MonotonicTime) -> Bool {
         let isNetwork = fix.source == .network
+        let radius = fix.accuracyHorizontal ?? 0
+        let isDropped = maximumRadius.map { radius > $0.value } ?? false
         switch self.state {
         case .off: return true
         case .watching(let place) where isNetwork:
             if Self.isChange(fix, from: place) { self.state = .measuring(limit: now.advanced(by: Self.search)) }
             return false
         case .measuring where isNetwork: return false
-        case .measuring where fix.accuracyHorizontal.map({ $0 > Self.goodRadius.value }) ?? false: return false
+        case .measuring where radius > Self.goodRadius.value: return false
+        case .replacing(let retry) where isDropped:
+            if now >= retry { self.state = .measuring(limit: now.advanced(by: Self.search)) }
+            return false
+        case .measuring where isDropped, .watching where isDropped: return false
         case .measuring, .replacing, .watching:
             self.state = .watching(place: fix.coordinate)
             return true

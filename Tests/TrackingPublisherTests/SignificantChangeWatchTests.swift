@@ -60,13 +60,38 @@ import TrackingCore
         #expect(watch.advance(isOn: false, now: self.start) == false)
     }
 
+    /// The capture filter drops fixes with a radius of more than 30 m, so that they do not end the search.
+    @Test func aPositionThatIsDroppedDoesNotCount() throws {
+        var watch = try self.watching()
+        func receives(_ radius: Double, _ source: SourceKind = .gps, at second: Int) throws -> Bool {
+            try watch.received(
+                self.fix(metres: 600, source, radius: radius), maximumRadius: 30, now: self.after(second))
+        }
+        #expect(try receives(31, at: 1) == false)
+        #expect(try receives(300, .network, at: 60) == false)
+        #expect(try receives(31, at: 61) == false)
+        #expect(watch.isMeasuring)
+        let deadline = try #require(watch.deadline)
+        #expect(deadline == self.after(180) && watch.advance(isOn: true, now: deadline))
+        #expect(try receives(300, .network, at: 181) == false)
+        #expect(try receives(300, .network, at: 479) == false)
+        #expect(watch.isCoarse && watch.deadline == nil)
+        #expect(try receives(300, .network, at: 480) == false)
+        #expect(watch.isMeasuring && watch.deadline == self.after(600), "the receiver searches again")
+        #expect(try receives(30, at: 490) == true)
+        #expect(watch.isCoarse)
+    }
+
     // MARK: - In the publisher
 
     private func online(
+        pause: Duration? = nil, maximumRadius radius: Meters? = nil,
         _ change: (inout PublisherConfiguration) -> Void = { _ in }
     ) throws -> PublisherConversation {
-        let filter = try CaptureFilter(significantChange: .only)
-        let capture = CaptureStateMachine(filter: filter, zones: try PrivacyZones([]))
+        let filter = try CaptureFilter(maximumAccuracyRadius: radius, significantChange: .only)
+        var settings = CaptureStateMachine.Configuration()
+        settings.pause = try pause.map { (after) throws in try PauseStateMachine(radius: 50, after: after) }
+        let capture = CaptureStateMachine(filter: filter, zones: try PrivacyZones([]), configuration: settings)
         return try PublisherConversation.online {
             $0.capture = capture
             $0.watchesChangesByNetwork = true
@@ -75,9 +100,10 @@ import TrackingCore
     }
 
     private func moved(
-        _ talk: inout PublisherConversation, _ metres: Double, _ source: SourceKind = .gps
+        _ talk: inout PublisherConversation, _ metres: Double, _ source: SourceKind = .gps, radius: Double? = nil
     ) throws -> [String] {
-        let fix = try self.fix(metres: metres, source, radius: source == .gps ? 5 : 300)
+        var fix = try self.fix(metres: metres, source, radius: radius ?? (source == .gps ? 5 : 300))
+        fix.speed = source == .gps ? 0 : nil
         return talk.happened(.fix(fix, raw: fix))
     }
 
@@ -104,6 +130,54 @@ import TrackingCore
         _ = try self.moved(&talk, 650, .network)
         #expect(talk.machine.device.sensor?.accuracy == .balanced)
         #expect(self.sensor(talk.wait(SignificantChangeWatch.search)) == ["sensor MINIMUM/60000/0"])
+    }
+
+    /// The search lasts for two minutes, and a sleeping or resting receiver may need longer for one fix.
+    @Test func theReceiverDoesNotSleepDuringTheSearch() throws {
+        var talk = try self.online { $0.defaultResolution = .every(milliseconds: 600_000, .balanced) }
+        _ = try self.moved(&talk, 0)
+        #expect(try self.sensor(self.moved(&talk, 650, .network)) == ["sensor BALANCED/60000/0"])
+
+        talk = try self.online(pause: .seconds(3))
+        for second in [10, 20, 30] {
+            talk.now = MonotonicTime(.seconds(second))
+            var fix = try self.fix(metres: 0, .gps, radius: 5)
+            fix.time = UnixTime(1000 + Double(second))
+            _ = talk.happened(.fix(fix, raw: fix))
+        }
+        #expect(talk.machine.capture?.isPaused == true)
+        #expect(try self.sensor(self.moved(&talk, 650, .network)) == ["sensor BALANCED/10000/0"])
+    }
+
+    @Test func aFixThatTheFilterDropsDoesNotEndTheSearch() throws {
+        var talk = try self.online(maximumRadius: 30)
+        _ = try self.moved(&talk, 0)
+        _ = try self.moved(&talk, 650, .network)
+        #expect(try self.sensor(self.moved(&talk, 600, radius: 50)) == [])
+        #expect(talk.machine.changeWatch.isMeasuring)
+        #expect(try self.sensor(self.moved(&talk, 600, radius: 30)) == ["sensor MINIMUM/60000/0"])
+    }
+
+    /// The receiver was silent for hours because it was not needed.
+    @Test func aDepartureIsNoPause() throws {
+        var talk = try self.online(pause: .seconds(60))
+        _ = try self.moved(&talk, 0)
+        _ = talk.wait(.seconds(7_200))
+        #expect(talk.machine.capture?.nextDeadline != nil && talk.machine.pauseDeadline == nil)
+        _ = try self.moved(&talk, 650, .network)
+        #expect(talk.machine.changeWatch.isMeasuring)
+        _ = talk.wait(.seconds(30))
+        #expect(talk.machine.capture?.isPaused == false)
+
+        talk = try self.online(pause: .seconds(60))
+        _ = try self.moved(&talk, 0)
+        _ = talk.wait(.seconds(7_200))
+        _ = talk.happened(.trip(try TrackableID("van"), try TripMode("car"), request: 1))
+        #expect(!talk.machine.changeWatch.isOn)
+        _ = talk.wait(.seconds(30))
+        #expect(talk.machine.capture?.isPaused == false)
+        _ = talk.wait(SignificantChangeWatch.search)
+        #expect(talk.machine.capture?.isPaused == true, "the receiver has been silent since the watch ended")
     }
 
     @Test func aRequestATripAndAReportWakeTheReceiver() throws {
