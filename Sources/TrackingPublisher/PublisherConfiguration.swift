@@ -63,10 +63,13 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
     /// request, and no trip is in progress. The receiver then sleeps. Set it to `false` for a recording, because the
     /// fixes between would be lost.
     public var restsReceiver = true
-    /// `true` to request only coarse positions from the sources between two significant changes, if the capture filter
-    /// records nothing else, no subscriber has a request, and no trip is in progress. A network source then runs in
-    /// place of the receiver until it reports a change. Set it to `true` only if the publisher has both sources.
-    public var watchesChangesByNetwork = false
+    /// The class of accuracy of the network source that watches for significant changes; `nil` for no watch. Set it only
+    /// if the publisher also has a receiver.
+    ///
+    /// During the watch, the network source runs in place of the receiver until it reports a change. The watch requires
+    /// that the capture filter records only significant changes, that no subscriber has a request, and that no trip is
+    /// in progress. A trackable must also need a finer class than that of the network source.
+    public var changeWatchAccuracy: Resolution.Accuracy?
     /// The template of the state machine that begins, measures and ends the trips of a trackable. Each trackable gets a
     /// new state machine with the same settings.
     public var trips = TripStateMachine(seed: 0)

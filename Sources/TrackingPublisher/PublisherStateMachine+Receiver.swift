@@ -31,12 +31,12 @@ extension PublisherStateMachine {
     /// needs more, and a network source can watch for them. A network source that meets the requested accuracy by itself
     /// is used in place of the receiver anyway.
     var watchesChanges: Bool {
-        guard self.configuration.watchesChangesByNetwork, self.capture?.filter.significantChange == .only,
+        guard let network = self.configuration.changeWatchAccuracy, self.capture?.filter.significantChange == .only,
             self.configuration.sensorResolution == nil, self.fixRequests.isEmpty
         else { return false }
         let trackables = self.table.all.filter { $0.failure == nil }
         return !trackables.isEmpty && trackables.allSatisfy { !Self.needsPositions($0) }
-            && trackables.contains { $0.resolution.sensor.accuracy > .low }
+            && trackables.contains { $0.resolution.sensor.accuracy > network }
     }
 
     /// Returns `true` if a trackable needs its position also while it is stationary: for a subscriber's request, or for

@@ -263,7 +263,7 @@ package struct PublisherStateMachine: Sendable {
     private mutating func captured(_ fix: Location, raw: Location?, at moment: Moment) -> [Action] {
         let maximumRadius = self.capture?.filter.maximumAccuracyRadius
         let counts = self.changeWatch.received(fix, maximumRadius: maximumRadius, now: moment.now)
-        let steering = self.configuration.watchesChangesByNetwork ? self.updateSensorResolution() : []
+        let steering = self.configuration.changeWatchAccuracy != nil ? self.updateSensorResolution() : []
         return counts ? steering + self.recorded(fix, raw: raw, at: moment) : steering
     }
 

@@ -61,7 +61,7 @@ struct Run: AsyncParsableCommand {
         configuration.capture = try self.capture.captureMachine
         configuration.thinsFixes = try self.input.thinsFixes()
         configuration.restsReceiver = try self.input.specifications().allSatisfy(\.isReceiver)
-        configuration.watchesChangesByNetwork = try self.input.hasNetworkBesideReceiver()
+        configuration.changeWatchAccuracy = try self.input.changeWatchAccuracy()
         configuration.trips = try self.capture.trips(seed: 0)
         configuration.deferral = try self.capture.deferral
         configuration.recordsLifecycle = self.capture.trackingStats

@@ -78,13 +78,13 @@ struct SourceOptions: ParsableArguments {
         return specifications.contains(where: \.cannotBeSlowed) && specifications.allSatisfy(\.isReceiver)
     }
 
-    /// Returns `true` if GeoClue and a receiver are among the sources, so that GeoClue can watch for significant changes
-    /// while the receiver sleeps.
+    /// Returns the class of accuracy of GeoClue if GeoClue and a receiver are among the sources, so that GeoClue can
+    /// watch for significant changes while the receiver sleeps; `nil` otherwise.
     ///
     /// - Throws: `invalidConfiguration` that names the invalid part of a `--source`.
-    func hasNetworkBesideReceiver() throws(TrackingError) -> Bool {
+    func changeWatchAccuracy() throws(TrackingError) -> Resolution.Accuracy? {
         let specifications = try self.specifications()
-        return specifications.contains { $0.input == .geoClue }
-            && specifications.contains { $0.isReceiver && $0.input != .geoClue }
+        guard specifications.contains(where: { $0.isReceiver && $0.input != .geoClue }) else { return nil }
+        return specifications.filter { $0.input == .geoClue }.map(\.accuracy).max()
     }
 }

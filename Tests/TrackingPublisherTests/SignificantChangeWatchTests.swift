@@ -94,7 +94,7 @@ import TrackingCore
         let capture = CaptureStateMachine(filter: filter, zones: try PrivacyZones([]), configuration: settings)
         return try PublisherConversation.online {
             $0.capture = capture
-            $0.watchesChangesByNetwork = true
+            $0.changeWatchAccuracy = .low
             change(&$0)
         }
     }
@@ -198,8 +198,8 @@ import TrackingCore
         let standard = try CaptureStateMachine(filter: CaptureFilter(), zones: PrivacyZones([]))
         let low = Resolution.every(milliseconds: 10_000, .low)
         let settings: [(inout PublisherConfiguration) -> Void] = [
-            { $0.watchesChangesByNetwork = false }, { $0.capture = standard }, { $0.defaultResolution = low },
-            { $0.sensorResolution = low },
+            { $0.changeWatchAccuracy = nil }, { $0.changeWatchAccuracy = .balanced }, { $0.capture = standard },
+            { $0.defaultResolution = low }, { $0.sensorResolution = low },
         ]
         for change in settings {
             var talk = try self.online(change)
