@@ -46,7 +46,8 @@ package struct MQTTSink: Sendable {
 
     private static func client(of user: String?) throws(TrackingError) -> ClientID {
         if let user, let client = try? ClientID(user) { return client }
-        var generator = SystemRandomNumberGenerator()
+        // The thread sanitizer cannot observe a generator without stored properties, as that of the system.
+        var generator = SplitMix64(seed: .random(in: .min ... .max))
         return try ClientID("godwit-forward-\(SessionID.random(using: &generator))")
     }
 
