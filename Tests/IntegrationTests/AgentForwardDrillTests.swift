@@ -110,46 +110,6 @@ import TrackingCore
         try await scene.stage.recording.end(gateway, recorder)
     }
 
-    /// An Overland server that has an error for each request with a point of the trackable `bus`.
-    private static let server = """
-        import http.server
-        class Server(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers['content-length'])).decode()
-                answer = b'{"result":"ok"}'
-                self.send_response(503 if '"device_id":"bus"' in body else 200)
-                self.send_header('content-length', str(len(answer)))
-                self.end_headers()
-                self.wfile.write(answer)
-            def log_message(self, *arguments): pass
-        server = http.server.HTTPServer(('127.0.0.1', 0), Server)
-        print('port', server.server_port, flush=True)
-        server.serve_forever()
-        """
-
-    /// The exit code depends on the records that remain, and not on the trackable of the last request.
-    @Test(arguments: [(["bus", "van"], Int32(69)), (["van", "bus"], 69), (["van"], 0)])
-    func recordsOfOneTrackableThatRemainAreAnError(trackables: [String], code: Int32) async throws {
-        let server = try RunningProgram("/usr/bin/python3", ["-c", Self.server])
-        defer { server.terminate() }
-        try await server.wait(for: "port ")
-        let port = try #require(server.output.firstMatch(of: #/port (\d+)/#)).1
-        let drive = FileManager.default.temporaryDirectory.appending(path: "godwit-\(UUID().uuidString).jsonl")
-        try
-            "{\"type\":\"Feature\",\"geometry\":{\"type\":\"Point\",\"coordinates\":[-8.5,52]},\"properties\":{\"time\":\(Self.start)}}\n"
-            .write(to: drive, atomically: true, encoding: .utf8)
-        defer { try? FileManager.default.removeItem(at: drive) }
-        let agent = try await Programs.run(
-            "godwit-agent",
-            trackables.reduce(["run"]) { $0 + ["--trackable", $1] } + [
-                "--forward", "overland+http://127.0.0.1:\(port)/", "--source", "jsonl:\(drive.path())", "--speed",
-                "max",
-                "--battery", "none", "--spool", "memory",
-            ])
-        #expect(agent.code == code, "\(agent.errors)")
-        #expect(agent.errors.contains("has not acknowledged every record") == (code != 0), "\(agent.errors)")
-    }
-
     @Test(arguments: [
         (["--broker", "mqtt://127.0.0.1"], "--forward and --broker are both given"),
         (["--acknowledge-by", "keeper"], "--acknowledge-by needs a broker"),
