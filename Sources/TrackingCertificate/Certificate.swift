@@ -7,6 +7,7 @@ public struct Certificate: Hashable, Sendable {
 
     /// Judges the observations of a broker. A check without an observation counts as not tried.
     public init(_ observations: [CertificateCheck: CertificateObservation]) {
+        let observations = Self.withKeptOrder(observations)
         self.findings = CertificateCheck.allCases.map { check in
             CertificateFinding(check, observations[check] ?? .untried("not tried"))
         }
@@ -14,6 +15,19 @@ public struct Certificate: Hashable, Sendable {
 
     /// `true` if the broker has every property that Godwit requires. The broker may lack others.
     public var isUsable: Bool { !self.findings.contains { $0.verdict == .failed } }
+
+    /// Returns observations in which `order` includes the messages that the broker kept for an absent client.
+    private static func withKeptOrder(
+        _ observations: [CertificateCheck: CertificateObservation]
+    ) -> [CertificateCheck: CertificateObservation] {
+        var observations = observations
+        if case .delivery(let kept)? = observations[.session], kept.misplaced > 0,
+            case .delivery(let direct)? = observations[.order], direct.misplaced == 0
+        {
+            observations[.order] = .delivery(kept)
+        }
+        return observations
+    }
 }
 
 /// The result of one check of a certificate.
@@ -90,11 +104,11 @@ struct CertificateJudgement {
 }
 
 extension CertificateCheck {
-    /// Returns `true` if the delivery of numbered messages meets this check. `acknowledged` ignores the order, and
-    /// `order` ignores lost messages.
+    /// Returns `true` if the delivery of numbered messages meets this check. `acknowledged` and `queue` ignore the
+    /// order, and `order` ignores lost messages.
     fileprivate func isMet(by delivery: MessageDelivery) -> Bool {
         switch self {
-        case .acknowledged: delivery.accepted == delivery.published && delivery.lost == 0
+        case .acknowledged, .queue: delivery.accepted == delivery.published && delivery.lost == 0
         case .order: delivery.misplaced == 0
         case .session: delivery.lost < delivery.accepted
         default: delivery.isComplete

@@ -2,7 +2,7 @@
 public enum CertificateCheck: String, CaseIterable, Hashable, Sendable {
     /// The broker delivers every message that it acknowledged.
     case acknowledged
-    /// The messages of a topic arrive in the order in which they were published.
+    /// The messages of a topic arrive in the order in which they were published, also those kept for an absent client.
     case order
     /// The broker keeps the session of an absent client, with its subscriptions and messages.
     case session

@@ -79,6 +79,17 @@ import Testing
         #expect(finding(.session, .delivery(none)).verdict == .failed)
     }
 
+    @Test func keptMessagesInAWrongOrderAreAWrongOrderAndNoLimitOfTheQueue() {
+        var observations = Self.perfect
+        let kept = MessageDelivery(accepted: [true, true, true], received: [2, 0, 1])
+        observations[.session] = .delivery(kept)
+        observations[.queue] = .delivery(kept)
+        let certificate = Certificate(observations)
+        #expect(certificate.findings.filter { $0.verdict != .passed }.map(\.check) == [.order])
+        #expect(certificate.findings.first { $0.check == .order }?.result == "out of order: 2")
+        #expect(!certificate.isUsable)
+    }
+
     @Test(arguments: [
         ([0, 0], 0, "granted, but no message is delivered"),
         ([100, 100], 100, "ignored: the members received 200 messages of 100"),
