@@ -66,6 +66,17 @@ import Testing
         #expect(machine.fromClient([broken]).toBroker == [broken])
     }
 
+    @Test(arguments: [4, 5] as [UInt8]) func anEmptyRetainedMessageIsAcknowledgedAndDropped(version: UInt8) {
+        var machine = LieStateMachine(.neverClears)
+        _ = machine.fromClient([self.connect(version)])
+        let properties: [UInt8] = version == 5 ? [2, 1, 0] : []
+        let empty = [0x33, 0x32].map { MQTTPacket(first: $0, body: [0, 1, 97, 0, 8] + properties) }
+        let full = MQTTPacket(first: 0x33, body: empty[0].body + [7])
+        let output = machine.fromClient([empty[0], full, empty[1]])
+        #expect(output.toBroker == [full, empty[1]])
+        #expect(output.toClient.map(\.bytes) == [[0x40, 2, 0, 8]])
+    }
+
     @Test func aRetainedMessageIsLostAndAcknowledged() {
         var machine = LieStateMachine(.losesRetained(every: 2))
         let packets = (1...3).map { self.publish("a", id: $0, isRetained: true) } + [self.publish("a", id: 9)]

@@ -10,6 +10,8 @@ public enum BrokerLie: Hashable, Sendable {
     /// Of the retained messages for each connection, the broker does not deliver each with this number, or a multiple of
     /// it. With 1, it delivers none.
     case losesRetained(every: Int)
+    /// The broker acknowledges an empty retained message, and does not remove the retained message of its topic.
+    case neverClears
 }
 
 /// Applies a lie to the packets of one connection between a client and an honest broker.
@@ -41,6 +43,8 @@ struct LieStateMachine {
                     output.toBroker.append(packet)
                 }
             case .ignoresShare where packet.kind == .subscribe: output.toBroker.append(self.withoutGroup(packet))
+            case .neverClears where packet.isClearing(version: self.version):
+                if let acknowledgement = packet.acknowledgement { output.toClient.append(acknowledgement) }
             default: output.toBroker.append(packet)
             }
         }

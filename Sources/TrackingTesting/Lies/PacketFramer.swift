@@ -74,6 +74,17 @@ struct MQTTPacket: Hashable {
         return MQTTPacket(first: 0x40, body: Array(self.body[topic.end..<(topic.end + 2)]))
     }
 
+    /// Returns `true` for an empty retained message at QoS 1, which clears the retained message of its topic.
+    ///
+    /// - Parameter version: The MQTT version number of the connection.
+    func isClearing(version: UInt8) -> Bool {
+        guard self.kind == .publish, self.isRetained, self.isQoS1, let topic = self.text(at: 0) else { return false }
+        // The packet id, and with MQTT 5 the properties, are before the payload.
+        let end = topic.end + 2
+        guard version == 5 else { return self.body.count == end }
+        return self.body.count > end && self.body[end] < 0x80 && self.body.count == end + 1 + Int(self.body[end])
+    }
+
     /// The MQTT version number in a CONNECT: 4 for 3.1.1, 5 for 5; `nil` if the packet is too short.
     var version: UInt8? {
         guard let name = self.text(at: 0), self.body.count > name.end else { return nil }
