@@ -58,16 +58,21 @@ final class Probe<Transport: MessageTransport>: Sendable {
         return await self.changed.wait(until: deadline) { self.read(condition) }
     }
 
-    /// Waits until `count` received messages match, or until no message at all has arrived for `pause`. Returns the matching
-    /// messages, perhaps fewer than `count`.
-    func gather(_ count: Int, pause: Duration, where matches: (IncomingMessage) -> Bool) async -> [IncomingMessage] {
+    /// Waits until `count` different messages match, until no message at all has arrived for `pause`, or until the limit.
+    /// Returns the matching messages: perhaps fewer than `count`, and perhaps repeated ones.
+    func gather(
+        _ count: Int, pause: Duration, within limit: Duration = Certification<Transport>.longPatience,
+        where matches: (IncomingMessage) -> Bool
+    ) async -> [IncomingMessage] {
+        let deadline = DeviceClock.now.advanced(by: limit)
         while true {
             let before = self.read { $0.messages.count }
-            let isEnough = await self.wait(pause) { state in
-                state.messages.count > before || state.messages.count { matches($0) } >= count
+            let next = min(deadline, DeviceClock.now.advanced(by: pause))
+            let hasNews = await self.changed.wait(until: next) {
+                self.read { $0.messages.count > before || $0.has(count, where: matches) }
             }
-            let found = self.read { $0.messages.filter(matches) }
-            if !isEnough || found.count >= count { return found }
+            let isOver = !hasNews || DeviceClock.now >= deadline || self.read { $0.has(count, where: matches) }
+            if isOver { return self.read { $0.messages.filter(matches) } }
         }
     }
 
@@ -97,13 +102,36 @@ final class Probe<Transport: MessageTransport>: Sendable {
     ///
     /// - Returns: For each message, `true` if the broker acknowledged it without a refusal.
     func publish(_ messages: [OutgoingMessage], within limit: Duration) async -> [Bool] {
+        await self.answers(to: messages, within: limit).map { $0 == .accepted }
+    }
+
+    /// Publishes a message that the broker must accept.
+    ///
+    /// - Throws: The broker's refusal, or `connectionLost` without an answer within the limit.
+    func require(_ message: OutgoingMessage, within limit: Duration) async throws(TrackingError) {
+        for answer in await self.answers(to: [message], within: limit) {
+            switch answer {
+            case .accepted: continue
+            case .refused(let refusal): throw refusal
+            case .missing: throw self.noAnswer("a publish")
+            }
+        }
+    }
+
+    /// Publishes messages in order, and waits for the broker's answers. Returns the answer to each message.
+    func answers(to messages: [OutgoingMessage], within limit: Duration) async -> [PublishAnswer] {
         let tokens = messages.map { message in self.send { .publish(message, $0) } }
         // The broker answers in order, so only the last answer is awaited.
         await self.wait(limit) { state in
             state.isLost || tokens.last.map { state.answers[$0] != nil } ?? true
         }
         await self.wait(limit) { state in state.isLost || tokens.allSatisfy { state.answers[$0] != nil } }
-        return self.read { state in tokens.map { state.answers[$0] == [nil] } }
+        return self.read { state in
+            tokens.map { token in
+                guard let answers = state.answers[token] else { return .missing }
+                return answers.compactMap { $0 }.first.map { PublishAnswer.refused($0) } ?? .accepted
+            }
+        }
     }
 
     /// Acknowledges every message received on the first connection.
@@ -125,7 +153,31 @@ final class Probe<Transport: MessageTransport>: Sendable {
     }
 }
 
+/// The broker's answer to one published message.
+enum PublishAnswer: Hashable, Sendable {
+    /// The broker acknowledged the message.
+    case accepted
+    /// The broker refused the message, with this reason.
+    case refused(TrackingError)
+    /// The broker did not answer in time, or the connection was lost before.
+    case missing
+}
+
+/// The topic and the number of a message: two messages with the same key are one repeated message.
+private struct MessageKey: Hashable {
+    let topic: String
+    let number: Int?
+}
+
 extension Probe.State {
+    /// Returns `true` if `count` matching messages with different topics or numbers have arrived.
+    func has(_ count: Int, where matches: (IncomingMessage) -> Bool) -> Bool {
+        let found = self.messages.filter(matches)
+        // The first comparison is cheap, and is enough most of the time.
+        return found.count >= count
+            && Set(found.map { MessageKey(topic: $0.topic, number: $0.number) }).count >= count
+    }
+
     /// `true` if a connection was lost, or no further event follows.
     var isLost: Bool { !self.losses.isEmpty || self.hasEnded }
 
