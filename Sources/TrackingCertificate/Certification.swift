@@ -1,5 +1,4 @@
 public import TrackingCore
-import Synchronization
 import TrackingRuntime
 
 /// Tries on a broker everything that Godwit relies on and everything that makes it cheaper.
@@ -20,9 +19,10 @@ public struct Certification<Transport: MessageTransport>: Sendable {
     let clusters: Bool
     /// The random level of topics and client ids.
     let run: String
-    private let root: String
+    /// The topic levels below which the certification publishes.
+    let root: String
     private let makeClient: MakeClient
-    private let traces = Traces()
+    private let traces = CertificationTraces()
 
     /// The wait for the broker's answer to one command, or for one event.
     static var patience: Duration { .seconds(15) }
@@ -48,8 +48,9 @@ public struct Certification<Transport: MessageTransport>: Sendable {
 
     /// Makes all observations, removes every trace at the broker, and judges the broker.
     ///
-    /// - Throws: The reason why the broker cannot be reached or refuses the connection; `takenOver` if the broker allows
-    ///   only one connection of the user; `CancellationError` if the task was cancelled.
+    /// - Throws: The reason why an address of the broker cannot be reached or refuses the connection, at the start or
+    ///   later; `notAuthorized` if the user may not write or read the topics; `takenOver` if the broker allows only one
+    ///   connection of the user; `CancellationError` if the task was cancelled.
     public func certify() async throws -> Certificate {
         let observations: Result<[CertificateCheck: CertificateObservation], any Error>
         do {
@@ -79,12 +80,28 @@ public struct Certification<Transport: MessageTransport>: Sendable {
         ]
         for (checks, test) in tests {
             try Task.checkCancellation()
-            do {
-                for (check, observation) in zip(checks, try await test()) { found[check] = observation }
-            } catch let error as TrackingError {
-                for check in checks { found[check] = .error(error.message) }
-            }
+            found.merge(try await self.observations(of: checks, by: test)) { $1 }
         }
+        return found
+    }
+
+    /// Makes the observations of one test.
+    ///
+    /// - Throws: The reason why an address of the broker cannot be reached after a check that did not pass. The broker
+    ///   is then not judged.
+    private func observations(
+        of checks: [CertificateCheck], by test: () async throws -> [CertificateObservation]
+    ) async throws -> [CertificateCheck: CertificateObservation] {
+        var found: [CertificateCheck: CertificateObservation] = [:]
+        do {
+            for (check, observation) in zip(checks, try await test()) { found[check] = observation }
+        } catch let error as TrackingError {
+            for check in checks { found[check] = .error(error.message) }
+        }
+        let isMissing = found.contains { check, observation in
+            [.lacking, .failed].contains(CertificateFinding(check, observation).verdict)
+        }
+        if isMissing { try await self.checkAddresses() }
         return found
     }
 
@@ -109,7 +126,7 @@ public struct Certification<Transport: MessageTransport>: Sendable {
         _ client: CertificateClient, isCut: Bool = false, _ body: (Probe<Transport>) async throws -> Value
     ) async throws -> Value {
         if client.isKept { self.traces.keep(client.id) }
-        if let will = client.will, will.isRetained { self.traces.retain(will.topic) }
+        if let will = client.will, will.isRetained { _ = self.traces.retain(will.topic) }
         let probe = Probe(try self.makeClient(client))
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await probe.run() }
@@ -122,29 +139,28 @@ public struct Certification<Transport: MessageTransport>: Sendable {
         }
     }
 
-    /// Publishes retained messages, and remembers their topics until they are cleared.
-    func retain(_ messages: [OutgoingMessage], by probe: Probe<Transport>) async -> [Bool] {
-        for message in messages { self.traces.retain(message.topic) }
-        return await probe.publish(messages, within: Self.longPatience)
-    }
-
-    /// Checks that two clients with different client ids can be connected at the same time.
-    private func checkConnections() async throws {
-        try await self.with(self.client("one")) { one in
-            try await self.with(self.client("two")) { two in
-                _ = await two.publish([OutgoingMessage(self.topic("begin"), "0")], within: Self.patience)
-                _ = await one.publish([OutgoingMessage(self.topic("begin"), "1")], within: Self.patience)
-                guard one.read({ $0.losses.isEmpty }) else { throw Self.oneConnection }
+    /// Publishes retained messages, and remembers the topics that may have a retained message then.
+    ///
+    /// - Returns: The reason why the broker did not accept all messages; `nil` if the broker accepted all.
+    func retain(_ messages: [OutgoingMessage], by probe: Probe<Transport>) async -> TrackingError? {
+        let added = Set(messages.map(\.topic)).filter { self.traces.retain($0) }
+        let answers = await probe.answers(to: messages, within: Self.longPatience)
+        var failure: TrackingError?
+        for (message, answer) in zip(messages, answers) {
+            switch answer {
+            case .accepted: continue
+            case .refused(let refusal):
+                failure = failure ?? refusal
+                if added.contains(message.topic) { self.traces.forget(message.topic) }
+            case .missing: failure = failure ?? probe.noAnswer("a retained publish")
             }
         }
+        return failure
     }
 
-    private static var oneConnection: TrackingError {
-        TrackingError(
-            .takenOver,
-            "cannot certify the broker: it ended the first of two connections with different client ids. It may use the name of the user as the client id (Mosquitto: use_username_as_clientid). Certify a listener without this setting"
-        )
-    }
+    /// Notes that the broker still delivers retained messages whose removal it accepted, so that ``remainingTopics``
+    /// names them.
+    func noteFailedRemoval() { self.traces.noteFailedRemoval() }
 
     /// Returns `true` if the broker accepts a connection with this version of MQTT.
     private func accepts(_ version: ConnectionStateMachine.Version) async -> Bool {
@@ -159,26 +175,45 @@ public struct Certification<Transport: MessageTransport>: Sendable {
 
     // MARK: - Cleaning up
 
-    /// A topic filter of the retained messages that may remain at the broker, because the broker did not accept their
-    /// removal; `nil` if none remain. Read it after ``certify()``.
-    public var remains: String? { self.traces.all.topics.isEmpty ? nil : self.topic("#") }
+    /// A topic filter of the retained messages that may remain at the broker, because the broker did not accept or did
+    /// not execute their removal; `nil` if none remain. Read it after ``certify()``.
+    public var remainingTopics: String? { self.traces.topics.isEmpty ? nil : self.topic("#") }
 
-    /// Clears the retained messages of the certification, and ends its sessions, at both addresses. An error ends only
-    /// the cleaning of one address: the broker may be unreachable.
+    /// The client ids whose sessions may remain at the broker, because the certification could not connect to end them.
+    /// Read them after ``certify()``.
+    public var remainingClients: [ClientID] { self.traces.clients.sorted() }
+
+    /// Clears the retained messages of the certification, and ends its sessions, at every address. An error does not end
+    /// the cleaning: another address may be reachable.
     private func removeTraces() async {
-        let (topics, clients) = self.traces.all
+        let topics = self.traces.topics
         var areCleared = true
-        for address in self.clusters ? [CertificateClient.Address.first, .second] : [.first] {
+        for address in self.addresses {
             let isCleared = await self.clear(topics, at: address)
             areCleared = areCleared && isCleared
-            for id in clients {
-                // A clean session replaces the kept one, and ends with its connection.
-                var client = CertificateClient(id: id)
-                client.address = address
-                try? await self.with(client) { _ in }
-            }
         }
-        if areCleared { self.traces.forgetTopics() }
+        if areCleared { self.traces.forgetRemovedTopics() }
+        for client in self.traces.clients {
+            var hasEnded = true
+            for address in self.addresses {
+                let endsHere = await self.endSession(of: client, at: address)
+                hasEnded = hasEnded && endsHere
+            }
+            if hasEnded { self.traces.forget(client) }
+        }
+    }
+
+    /// Ends the session of a client at one address. Returns `true` if the broker accepted the connection that ends it.
+    private func endSession(of id: ClientID, at address: CertificateClient.Address) async -> Bool {
+        // A clean session replaces the kept one, and ends with its connection.
+        var client = CertificateClient(id: id)
+        client.address = address
+        do {
+            try await self.with(client) { _ in }
+            return true
+        } catch {
+            return false
+        }
     }
 
     /// Clears the retained messages of topics at one address. Returns `true` if the broker accepted every removal.
@@ -195,19 +230,6 @@ public struct Certification<Transport: MessageTransport>: Sendable {
             return false
         }
     }
-}
-
-/// The retained messages and kept sessions that a certification has left at the broker so far.
-private final class Traces: Sendable {
-    private let state = Mutex<(topics: Set<String>, clients: Set<ClientID>)>(([], []))
-
-    var all: (topics: [String], clients: [ClientID]) {
-        self.state.withLock { (Array($0.topics), Array($0.clients)) }
-    }
-
-    func retain(_ topic: String) { self.state.withLock { _ = $0.topics.insert(topic) } }
-    func forgetTopics() { self.state.withLock { $0.topics = [] } }
-    func keep(_ client: ClientID) { self.state.withLock { _ = $0.clients.insert(client) } }
 }
 
 extension OutgoingMessage {

@@ -62,15 +62,25 @@ struct Certify: AsyncParsableCommand {
         let service = CertifyService(certification: certification)
         let ending = Ending()
         do { try await Program.run(service) } catch is CancellationError {} catch { ending.note(error) }
-        if let filter = certification.remains {
-            Program.note("Retained messages may remain at the broker. Clear them: \(filter)\n")
-        }
+        Self.noteRemains(of: certification)
         guard let certificate = service.certificate.withLock({ $0 }) else {
             if let error = ending.error { throw error }
             Program.note("The command was stopped before the certificate was complete.\n")
             throw ExitCode(1)
         }
         return certificate
+    }
+
+    /// Names the retained messages and the sessions that may remain at the broker.
+    private static func noteRemains(of certification: Certification<MQTTTransport>) {
+        if let filter = certification.remainingTopics {
+            Program.note("Retained messages may remain at the broker. Clear them: \(filter)\n")
+        }
+        let clients = certification.remainingClients
+        if !clients.isEmpty {
+            let ids = clients.map(\.rawValue).joined(separator: ", ")
+            Program.note("Sessions may remain at the broker. Delete the sessions of these client ids there: \(ids)\n")
+        }
     }
 }
 

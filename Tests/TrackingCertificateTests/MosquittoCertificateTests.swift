@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 import TrackingCertificate
@@ -73,16 +74,55 @@ import TrackingMQTT
         try await TestBroker(port: broker.port).expectNoTraces(broker.log)
     }
 
-    @Test func aBrokerThatDiesFailsAndMayHaveTraces() async throws {
+    @Test func aBrokerThatDiesIsNotJudgedAndMayHaveTraces() async throws {
         let broker = try await MosquittoProcess.start()
         let certification = TestBroker(port: broker.port).certification()
         let task = Task { try await certification.certify() }
         try await broker.waitForLog("retained/19")
         try await broker.kill()
-        let certificate = try await task.value
-        #expect(!certificate.isUsable)
-        #expect(self.checks(certificate, .failed).contains(.payload), "\(certificate.findings)")
-        #expect(certification.remains?.hasSuffix("/#") == true)
+        await #expect { try await task.value } throws: { ($0 as? TrackingError)?.code == .brokerUnreachable }
+        #expect(certification.remainingTopics?.hasSuffix("/#") == true)
+        let endings = certification.remainingClients.map { $0.rawValue.split(separator: "-").last }
+        #expect(endings == ["absent", "recorder"])
+    }
+
+    @Test func aSecondAddressThatCannotBeReachedIsAnError() async throws {
+        let broker = try await MosquittoProcess.start()
+        let test = TestBroker(port: broker.port, second: try LoopbackPort.free())
+        await #expect { try await test.certification().certify() } throws: {
+            ($0 as? TrackingError)?.code == .brokerUnreachable
+        }
+    }
+
+    /// Mosquitto refuses a forbidden message on MQTT 5, and drops it on MQTT 3.1.1. It grants a forbidden subscription.
+    @Test(
+        arguments: [
+            ("topic read #", nil), ("topic read #", .v311), ("topic write #", nil),
+        ] as [(String, ConnectionStateMachine.Version?)])
+    func aUserWithoutARightIsAnError(rule: String, version: ConnectionStateMachine.Version?) async throws {
+        let broker = try await MosquittoProcess.start { port, directory in
+            let access = directory.appending(path: "acl")
+            try Data("\(rule)\n".utf8).write(to: access)
+            return "listener \(port) 127.0.0.1\nallow_anonymous true\nacl_file \(access.path())"
+        }
+        var test = TestBroker(port: broker.port)
+        test.version = version
+        let certification = test.certification()
+        await #expect { try await certification.certify() } throws: {
+            let error = $0 as? TrackingError
+            return error?.code == .notAuthorized && error?.message.contains("the right") == true
+        }
+        #expect(certification.remainingTopics == nil && certification.remainingClients.isEmpty)
+    }
+
+    @Test func aBrokerWithoutRetainedMessagesIsUsable() async throws {
+        let broker = try await MosquittoProcess.start(extra: ["retain_available false"])
+        let certification = TestBroker(port: broker.port).certification()
+        let certificate = try await certification.certify()
+        #expect(certificate.isUsable)
+        #expect(self.checks(certificate, .lacking) == [.retained, .wildcard] + Self.lacking, "\(certificate.findings)")
+        #expect(self.checks(certificate, .untried) == [.clearing] + Self.cluster)
+        #expect(certification.remainingTopics == nil)
     }
 
     @Test func aBrokerThatCannotBeReachedIsAnError() async throws {

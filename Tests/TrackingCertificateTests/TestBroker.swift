@@ -9,6 +9,8 @@ struct TestBroker: Sendable {
     let port: Int
     var second: Int?
     var credentials: MQTTCredentials?
+    /// The MQTT version of clients that name none.
+    var version: ConnectionStateMachine.Version?
 
     func certification() -> Certification<MQTTTransport> {
         Certification<MQTTTransport>(root: "godwit-certify", clusters: self.second != nil) {
@@ -21,7 +23,7 @@ struct TestBroker: Sendable {
         let port = client.address == .second ? self.second ?? self.port : self.port
         var configuration = MQTTConfiguration(
             endpoints: [MQTTEndpoint(host: "127.0.0.1", port: port)], client: client.id)
-        configuration.version = client.version
+        configuration.version = client.version ?? self.version
         configuration.session = client.isKept ? .kept(for: .seconds(600)) : .clean
         configuration.withholdsAcknowledgements = client.withholdsAcknowledgements
         configuration.credentials = self.credentials
