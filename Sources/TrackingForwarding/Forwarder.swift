@@ -124,15 +124,7 @@ private struct SinkWork {
     private let isForwarded: @Sendable (TrackableID) -> Bool
     private let metrics: ForwardMetrics
     private let clock = DeviceClock()
-    private var page = ForwardPage(trackable: nil, entries: [], hasMore: false)
-    /// The numbers of the entries that are removed next.
-    private var done: [Int64] = []
-    /// The numbers of the entries whose points were in the last request.
-    private var sent: [Int64] = []
-    /// The numbers of the entries that are left out, because the sink rejects their points.
-    private var leftOut: [Int64] = []
-    /// The numbers of the entries that were left out, and whose points are sent once more.
-    private var repeated: Set<Int64> = []
+    private var selection = ForwardSelection()
     /// The reason of the last rejection of points because of their content.
     private var rejection = ""
 
@@ -162,9 +154,8 @@ private struct SinkWork {
                 case .read(let limit): event = .read(try await self.read(limit))
                 case .send: event = .answered(try await self.send())
                 case .remove, .removeAndRepeat:
-                    try await self.store.removeForwarded(self.done)
-                    self.repeated.subtract(self.done)
-                    if action == .removeAndRepeat { self.repeated.formUnion(self.leftOut) }
+                    try await self.store.removeForwarded(self.selection.done)
+                    self.selection.removed(repeatsLeftOut: action == .removeAndRepeat)
                     event = .removed
                 case .quarantine:
                     try await self.quarantine()
@@ -184,10 +175,7 @@ private struct SinkWork {
             }
             let before = state
             action = state.happened(event, at: DeviceClock.now)
-            if state.leftOut > before.leftOut { self.leftOut += self.sent }
-            // After a wait for a sink that rejects everything, no rejection counts any more.
-            if state.leftOut < before.leftOut, event != .removed { self.repeated = [] }
-            if state.leftOut == 0 { self.leftOut = [] }
+            self.selection.counted(leftOut: state.leftOut, before: before.leftOut, isRemoval: event == .removed)
             if !Task.isCancelled { self.report(event, before, state) }
         }
         return nil
@@ -197,55 +185,44 @@ private struct SinkWork {
     private var failure: TrackingError {
         TrackingError(
             .notAcknowledged,
-            "cannot forward every point to \(self.sink.address): it rejects \(self.leftOut.count) points because of their content, and acknowledges no later one, so the fault may be the server's: \(self.rejection). The points remain in the queue. Correct the server, or start the command again when the history has later points"
+            "cannot forward every point to \(self.sink.address): it rejects \(self.selection.leftOut.count) points because of their content, and acknowledges no later one, so the fault may be the server's: \(self.rejection). The points remain in the queue. Correct the server, or start the command again when the history has later points"
         )
     }
 
     /// Quarantines the point that was sent once more and rejected again.
     private mutating func quarantine() async throws(TrackingError) {
-        try await self.store.quarantineForwarded(self.sent, because: String(self.rejection.prefix(200)))
-        self.repeated.subtract(self.sent)
-        self.metrics.quarantined(self.sent.count)
+        let numbers = self.selection.sent
+        try await self.store.quarantineForwarded(numbers, because: String(self.rejection.prefix(200)))
+        self.selection.quarantined()
+        self.metrics.quarantined(numbers.count)
         self.logger.error(
             "Sink rejected points because of their content; they are quarantined, and the other points are sent",
             metadata: [
-                "sink": "\(self.sink.address)", "reason": "\(self.rejection)", "count": "\(self.sent.count)",
+                "sink": "\(self.sink.address)", "reason": "\(self.rejection)", "count": "\(numbers.count)",
             ])
     }
 
     private mutating func read(_ limit: Int) async throws(TrackingError) -> ForwardStateMachine.Reading {
-        self.page = try await self.store.nextForwarded(
-            to: self.sink.address.name, except: self.leftOut, limit: limit)
-        guard let trackable = self.page.trackable else {
-            if self.leftOut.isEmpty { self.health.set(self.sink.address, nil) }
-            (self.done, self.repeated) = ([], [])
+        let isRepeated = self.selection.read(
+            try await self.store.nextForwarded(
+                to: self.sink.address.name, except: self.selection.leftOut, limit: limit))
+        guard let trackable = self.selection.page.trackable else {
+            if self.selection.leftOut.isEmpty { self.health.set(self.sink.address, nil) }
             return .empty
         }
-        let isRepeated = self.separateRepeated()
-        guard self.isForwarded(trackable), self.page.entries.contains(where: { $0.location != nil }) else {
-            self.done = self.page.entries.map(\.number)
+        guard self.isForwarded(trackable), self.selection.hasPoints else {
+            self.selection.skip()
             return .nothingToSend
         }
         return isRepeated ? .repeatedPoint : .points
     }
 
-    /// Limits the page to its first point if that one is sent once more, and otherwise to the points before such a one.
-    ///
-    /// - Returns: `true` if the page is a point that is sent once more.
-    private mutating func separateRepeated() -> Bool {
-        let count = self.page.entries.prefix { !self.repeated.contains($0.number) }.count
-        guard count < self.page.entries.count else { return false }
-        let kept = max(1, count)
-        self.page.hasMore = self.page.hasMore || kept < self.page.entries.count
-        self.page.entries = Array(self.page.entries.prefix(kept))
-        return count == 0
-    }
-
     private mutating func send() async throws(TrackingError) -> ForwardAnswer {
-        guard let trackable = self.page.trackable else { return ForwardAnswer(.acknowledged) }
-        var batch = ForwardBatch(trackable: trackable, points: self.page.entries.compactMap(\.location))
+        let page = self.selection.page
+        guard let trackable = page.trackable else { return ForwardAnswer(.acknowledged) }
+        var batch = ForwardBatch(trackable: trackable, points: page.entries.compactMap(\.location))
         if self.sink.address.kind == .overland {
-            if self.page.hasMore { batch.current = try await self.store.lastPositions(of: [trackable]).first?.location }
+            if page.hasMore { batch.current = try await self.store.lastPositions(of: [trackable]).first?.location }
             batch.trip = try await self.trip(of: trackable)
         }
         var (answer, count) = await self.sink.send(batch, over: self.client, at: self.clock.moment.wall)
@@ -254,17 +231,14 @@ private struct SinkWork {
             (batch.current, batch.trip) = (nil, nil)
             (answer, count) = await self.sink.send(batch, over: self.client, at: self.clock.moment.wall)
         }
-        let points = self.page.entries.filter { $0.location != nil }.map(\.number)
-        self.sent = Array(points.prefix(count))
-        let unsent = Set(points.dropFirst(count))
-        self.done = self.page.entries.map(\.number).filter { !unsent.contains($0) }
+        self.selection.sent(count: count)
         if case .rejectedContent = answer.verdict { self.rejection = answer.reason }
         return answer
     }
 
     /// Returns the trip in progress of a trackable; `nil` for none.
     private func trip(of trackable: TrackableID) async throws(TrackingError) -> Trip? {
-        guard let last = self.page.entries.compactMap(\.location).map(\.time).max() else { return nil }
+        guard let last = self.selection.page.entries.compactMap(\.location).map(\.time).max() else { return nil }
         return try await self.store.trips(
             of: trackable, during: TimeSpan(from: last, to: nil), after: nil, limit: 100
         ).last { $0.state == .active }
@@ -278,7 +252,7 @@ private struct SinkWork {
         var failure: String?
         if case .answered(let answer) = event {
             guard answer.verdict != .acknowledged else {
-                self.metrics.acknowledged(self.sent.count)
+                self.metrics.acknowledged(self.selection.sent.count)
                 self.health.set(self.sink.address, nil)
                 guard before.failures > 0 else { return }
                 self.logger.notice("Sink acknowledges points again", metadata: ["sink": "\(sink)"])

@@ -1,7 +1,9 @@
 import CCurl
 
-/// An HTTP request in progress, with the part of its answer that has arrived. After the call of ``begin()``, only the
-/// thread of its ``TransferLoop`` uses it.
+/// An HTTP request in progress, with the part of its answer that has arrived.
+///
+/// Unchecked: the caller's thread makes it and hands it over under the lock of its ``TransferLoop``; from then on only the
+/// thread of that loop uses it.
 final class Transfer: @unchecked Sendable {
     private let request: HTTPClient.Request
     private let limit: Duration

@@ -1,5 +1,6 @@
 import SystemLibrary
 import TrackingCore
+import TrackingRuntime
 
 /// TCP sockets on the loopback interface, for the simulated brokers and proxies of tests.
 enum Loopback {
@@ -15,6 +16,37 @@ enum Loopback {
             close(descriptor)
         }
         throw TrackingError(.inputUnreadable, "cannot listen on 127.0.0.1: no port from 15000 to 31999 is free")
+    }
+
+    /// Passes each client that connects to a listening socket to `serve`, with the clients' numbers from 0, on a thread of
+    /// its own. Ends when the socket is shut down, or `serve` returns `false`, and then closes the socket.
+    ///
+    /// - Parameters:
+    ///   - listener: The listening socket, which is closed in every case.
+    ///   - server: The name of the server for the error message, such as "a test broker".
+    ///   - serve: Takes the socket of a client. After `false`, that socket is closed.
+    /// - Throws: `inputUnreadable` when the system has no thread left.
+    static func accept(
+        from listener: Int32, for server: String, _ serve: @escaping @Sendable (_ client: Int32, _ number: Int) -> Bool
+    ) throws(TrackingError) {
+        let isStarted = DetachedThread.start(stackSize: nil) {
+            var number = 0
+            while true {
+                let client = SystemLibrary.accept(listener, nil, nil)
+                if client < 0, errno == EINTR || errno == ECONNABORTED { continue }
+                guard client >= 0 else { break }
+                guard serve(client, number) else {
+                    close(client)
+                    break
+                }
+                number += 1
+            }
+            close(listener)
+        }
+        guard isStarted else {
+            close(listener)
+            throw TrackingError(.inputUnreadable, "cannot start \(server): the system has no thread left")
+        }
     }
 
     static func connect(to port: Int) -> Int32? {

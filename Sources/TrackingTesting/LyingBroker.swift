@@ -39,24 +39,10 @@ public final class LyingBroker: Sendable {
     /// - Throws: `TrackingError.Code.inputUnreadable` when the system has no port or thread left.
     public init(_ steps: @escaping @Sendable (_ connection: Int) -> [Step]) throws(TrackingError) {
         (self.listener, self.port) = try Loopback.listen()
-        let listener = self.listener
-        let isStarted = DetachedThread.start(stackSize: nil) { [weak self] in
-            var number = 0
-            while true {
-                let client = accept(listener, nil, nil)
-                if client < 0, errno == EINTR || errno == ECONNABORTED { continue }
-                guard client >= 0, let self else {
-                    if client >= 0 { close(client) }
-                    break
-                }
-                self.serve(client, steps(number))
-                number += 1
-            }
-            close(listener)
-        }
-        guard isStarted else {
-            close(listener)
-            throw TrackingError(.inputUnreadable, "cannot start a test broker: the system has no thread left")
+        try Loopback.accept(from: self.listener, for: "a test broker") { [weak self] client, number in
+            guard let self else { return false }
+            self.serve(client, steps(number))
+            return true
         }
     }
 

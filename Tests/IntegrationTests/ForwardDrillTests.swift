@@ -70,6 +70,7 @@ import TrackingStore
             try await forwarder.waitForLog("forwarding to overland+http://127.0.0.1:")
             try await scene.store(end..<(end + Self.pointsPerKill))
             end += Self.pointsPerKill
+            // The forwarder dies at a random moment, whatever it is doing.
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...800)))
             forwarder.signal(SIGKILL)
             #expect(try await forwarder.result(within: .seconds(60)).code == 128 + SIGKILL)

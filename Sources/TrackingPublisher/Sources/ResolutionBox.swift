@@ -25,6 +25,17 @@ final class ResolutionBox: Sendable {
         waiter?.signal(.news)
     }
 
+    /// Performs a run of the source. ``set(_:)`` wakes the waiter that `body` gets. The error `stopped`, which ends a
+    /// cancelled wait, is an orderly end.
+    func run(_ body: (Waiter) async throws(TrackingError) -> Void) async throws(TrackingError) {
+        let waiter = Waiter()
+        self.wakes(waiter)
+        defer { self.wakes(nil) }
+        do throws(TrackingError) { try await body(waiter) } catch {
+            if error.code != .stopped { throw error }
+        }
+    }
+
     /// Sets the waiter of the source's present run, which ``set(_:)`` wakes; `nil` when the source does not run.
     func wakes(_ waiter: Waiter?) { self.state.withLock { $0.waiter = waiter } }
 }

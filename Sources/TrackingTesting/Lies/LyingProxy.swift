@@ -30,22 +30,10 @@ public final class LyingProxy: Sendable {
         (self.listener, self.port) = try Loopback.listen()
         self.target = port
         self.lie = lie
-        let listener = self.listener
-        let isStarted = DetachedThread.start(stackSize: nil) { [weak self] in
-            while true {
-                let client = accept(listener, nil, nil)
-                if client < 0, errno == EINTR || errno == ECONNABORTED { continue }
-                guard client >= 0, let self else {
-                    if client >= 0 { close(client) }
-                    break
-                }
-                self.accepted(client)
-            }
-            close(listener)
-        }
-        guard isStarted else {
-            close(listener)
-            throw TrackingError(.inputUnreadable, "cannot start a lying proxy: the system has no thread left")
+        try Loopback.accept(from: self.listener, for: "a lying proxy") { [weak self] client, _ in
+            guard let self else { return false }
+            self.accepted(client)
+            return true
         }
     }
 

@@ -34,16 +34,11 @@ public struct GeoClueSource: LocationSource {
     /// - Throws: `inputUnreadable` when the system bus cannot be reached, GeoClue is not installed, refuses positions,
     ///   knows none, or ends. Callers may call it again.
     public func run(deliver: @escaping SourceEvent.Delivery) async throws(TrackingError) {
-        let waiter = Waiter()
-        self.wanted.wakes(waiter)
-        defer { self.wanted.wakes(nil) }
-        do throws(TrackingError) {
+        try await self.wanted.run { (waiter) async throws(TrackingError) in
             // GeoClue removes its client when the connection is closed.
             let channel = try SystemBus.connect(self.bus, name: Self.title, waiter: waiter)
             defer { channel.close() }
             try await self.converse(channel, deliver)
-        } catch {
-            if error.code != .stopped { throw error }
         }
     }
 

@@ -53,11 +53,8 @@ public struct GPSDSource: LocationSource {
     /// - Throws: `inputUnreadable` when gpsd cannot be reached, closes the connection, does not answer, has no
     ///   receiver, or uses another version of its protocol. Callers may call it again.
     public func run(deliver: @escaping SourceEvent.Delivery) async throws(TrackingError) {
-        let waiter = Waiter()
-        self.wanted.wakes(waiter)
-        defer { self.wanted.wakes(nil) }
-        var power = ReceiverPower(resolution: self.wanted.current, now: DeviceClock.now)
-        do throws(TrackingError) {
+        try await self.wanted.run { (waiter) async throws(TrackingError) in
+            var power = ReceiverPower(resolution: self.wanted.current, now: DeviceClock.now)
             while true {
                 let channel = try await SocketConnector.connect(
                     host: self.host, port: self.port, name: self.facts.name, waiter: waiter)
@@ -68,8 +65,6 @@ public struct GPSDSource: LocationSource {
                 channel.close()
                 try await self.sleep(&power, waiter)
             }
-        } catch {
-            if error.code != .stopped { throw error }
         }
     }
 

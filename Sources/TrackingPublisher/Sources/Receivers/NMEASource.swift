@@ -67,15 +67,10 @@ public struct NMEASource: LocationSource {
     ///
     /// - Throws: `inputUnreadable` when the receiver cannot be reached or disappears. Callers may call it again.
     public func run(deliver: @escaping SourceEvent.Delivery) async throws(TrackingError) {
-        let waiter = Waiter()
-        self.wanted.wakes(waiter)
-        defer { self.wanted.wakes(nil) }
-        do throws(TrackingError) {
+        try await self.wanted.run { (waiter) async throws(TrackingError) in
             let channel = try await self.open(waiter)
             defer { channel.close() }
             try await self.listen(channel, deliver)
-        } catch {
-            if error.code != .stopped { throw error }
         }
     }
 
