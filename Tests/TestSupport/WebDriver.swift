@@ -57,7 +57,12 @@ public final class WebDriver: Sendable {
         ]
         struct Session: Decodable { var sessionId: String }
         let body = String(decoding: try JSONSerialization.data(withJSONObject: capabilities), as: UTF8.self)
-        let session: Session = try await Self.ask("POST", "/session", body, port: port)
+        // On a busy machine, a browser sometimes ends while it starts. It has not seen a page yet.
+        let session: Session
+        do { session = try await Self.ask("POST", "/session", body, port: port) } catch {
+            guard "\(error)".contains("session not created") else { throw error }
+            session = try await Self.ask("POST", "/session", body, port: port)
+        }
         let browser = WebDriver(driver: driver, port: port, session: session.sessionId, folder: folder)
         // The headless shell cannot ask a person.
         try await browser.command(
