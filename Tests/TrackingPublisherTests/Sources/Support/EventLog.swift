@@ -11,6 +11,7 @@ final class EventLog<Element: Sendable>: Sendable {
     }
 
     private let elements = Mutex<[Element]>([])
+    private let failure = Mutex<(any Error)?>(nil)
     private let waiter = Waiter()
 
     var all: [Element] { self.elements.withLock { $0 } }
@@ -20,12 +21,19 @@ final class EventLog<Element: Sendable>: Sendable {
         self.waiter.signal(.news)
     }
 
-    /// Returns when `condition` holds for the collected events.
+    /// Ends the waits for events, because none will follow.
+    func fail(_ error: any Error) {
+        self.failure.withLock { $0 = error }
+        self.waiter.signal(.news)
+    }
+
+    /// Returns when `condition` holds for the collected events. Throws the error of ``fail(_:)`` if there is one.
     func wait(
         for what: String, within limit: Duration = .seconds(60), until condition: ([Element]) -> Bool
     ) async throws {
         let deadline = DeviceClock.now.advanced(by: limit)
         while !condition(self.all) {
+            if let failure = self.failure.withLock({ $0 }), !condition(self.all) { throw failure }
             if DeviceClock.now > deadline { throw TimedOut(description: "no \(what) within \(limit); got \(self.all)") }
             try Task.checkCancellation()
             let id = Poller.shared.arm(Poller.Interest(deadline: deadline), self.waiter)
@@ -53,13 +61,20 @@ extension EventLog<SourceEvent> {
     }
 }
 
-/// Runs a source until `body` returns.
+/// Runs a source until `body` returns. Throws the error of the source if it ends before that.
 func whileRunning(
     _ source: some LocationSource, _ body: (EventLog<SourceEvent>) async throws -> Void
 ) async throws {
     let log = EventLog<SourceEvent>()
     try await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask { try await source.run { log.append($0) } }
+        group.addTask {
+            do {
+                try await source.run { log.append($0) }
+            } catch {
+                log.fail(error)
+                throw error
+            }
+        }
         try await body(log)
         group.cancelAll()
         try await group.waitForAll()

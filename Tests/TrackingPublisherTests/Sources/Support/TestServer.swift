@@ -39,21 +39,34 @@ final class TestServer: Sendable {
         precondition(DetachedThread.start { self.serve() }, "cannot start a thread")
     }
 
-    /// Sends text to the connected client.
+    /// Sends all of a text to the connected client. Sends nothing if no client is connected.
     func send(_ text: String) {
-        let client = self.client.withLock { $0 }
-        _ = Array(text.utf8).withUnsafeBytes { Glibc.send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+        self.withClient { client in
+            var rest = Array(text.utf8)[...]
+            while !rest.isEmpty {
+                let count = rest.withUnsafeBytes { Glibc.send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+                guard count > 0 || errno == EINTR else { return }
+                rest = rest.dropFirst(max(0, count))
+            }
+        }
     }
 
     /// Drops the client.
-    func disconnect() { shutdown(self.client.withLock { $0 }, Int32(SHUT_RDWR)) }
+    func disconnect() { self.withClient { _ = shutdown($0, Int32(SHUT_RDWR)) } }
 
     /// Drops the client as a killed program does: later data of the client is refused.
     func reset() {
-        let client = self.client.withLock { $0 }
-        var linger = linger(l_onoff: 1, l_linger: 0)
-        setsockopt(client, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
-        shutdown(client, Int32(SHUT_RD))
+        self.withClient { client in
+            var linger = linger(l_onoff: 1, l_linger: 0)
+            setsockopt(client, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+            shutdown(client, Int32(SHUT_RD))
+        }
+    }
+
+    /// Calls `body` with the socket of the connected client, which stays open until `body` returns. Otherwise, the
+    /// system could give the number of the closed socket to the socket of another test.
+    private func withClient(_ body: (Int32) -> Void) {
+        self.client.withLock { if $0 >= 0 { body($0) } }
     }
 
     /// Stops listening and drops the client.
