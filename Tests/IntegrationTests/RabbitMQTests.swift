@@ -4,10 +4,11 @@ import Testing
 import TrackingCore
 import TrackingMQTT
 
-/// The JSON Web Tokens of apps at a RabbitMQ with OAuth 2. One node serves all checks, because its start takes long.
+/// RabbitMQ 3.10: JSON Web Tokens of apps with OAuth 2, and shared subscriptions. One node serves all checks, because its
+/// start takes long.
 @Suite(
     .enabled(if: RabbitMQServer.isInstalled, "scripts/setup-tests installs RabbitMQ"), .timeLimit(.minutes(10)))
-struct AppTokenTests {
+struct RabbitMQTests {
     /// The options of a program that issues tokens for a node.
     private static func options(_ node: RabbitMQServer) -> [String] {
         [
@@ -47,13 +48,51 @@ struct AppTokenTests {
         }
     }
 
-    @Test func anAppHasTheRightsOfAWatcherUntilItsTokenEnds() async throws {
+    @Test func anAppHasTheRightsOfAWatcherUntilItsTokenEndsAndARecorderNoticesThatAGroupReceivesNothing() async throws {
         let node = try await RabbitMQServer.start()
+        try await self.checkSharing(node)
         let app = try await self.issue(node)
         try await self.checkRights(of: app, node)
         try await app.checkWatching(
             port: node.port, agent: ["--client-id", "box", "--broker", Self.broker(node)])
         try await self.checkEnds(node)
+    }
+
+    /// RabbitMQ grants a shared subscription and delivers nothing to it. A recorder that is alone then receives without
+    /// its group; with `--fail-fast` it ends.
+    private func checkSharing(_ node: RabbitMQServer) async throws {
+        let server = try await PostgresServer.shared()
+        let address = try await server.makeDatabase()
+        func recorder(_ more: [String] = []) throws -> RunningProgram {
+            try Programs.start(
+                "godwit",
+                [
+                    "record", "--broker", Self.broker(node), "--name", "keeper", "--share", "team", "--store", address,
+                    "--log-level", "info",
+                ] + more, environment: ["GODWIT_SHARE_SECRET": "c0ffee00c0ffee00"])
+        }
+        let hasty = try await recorder(["--fail-fast"]).result(within: .seconds(60))
+        #expect(hasty.code == 69 && hasty.errors.contains("delivers no messages to it"), "\(hasty.errors)")
+        let recorder = try recorder()
+        try await recorder.waitForLog("this recorder subscribes again without the group")
+        let drive = node.directory.appending(path: "drive.jsonl")
+        let lines = (0..<20).map { second in
+            #"{"type":"Feature","geometry":{"type":"Point","coordinates":[-8.5,\#(52 + Double(second) * 1e-4)]},"#
+                + #""properties":{"time":\#(1_700_000_000 + second)}}"#
+        }
+        try lines.joined(separator: "\n").write(to: drive, atomically: true, encoding: .utf8)
+        let agent = try await Programs.run(
+            "godwit-agent",
+            [
+                "run", "--trackable", "van", "--broker", Self.broker(node), "--client-id", "recorded", "--source",
+                "jsonl:\(drive.path())", "--speed", "max", "--default-resolution", "HIGH/1000/0", "--spool", "memory",
+                "--acknowledge-by", "team",
+            ])
+        #expect(agent.code == 0, "\(agent.errors)")
+        let stored = try await server.value("SELECT count(*) FROM point", in: address)
+        #expect(stored == "20")
+        recorder.terminate()
+        #expect(try await recorder.result(within: .seconds(60)).code == 0, "\(recorder.errors)")
     }
 
     /// The rights are those of the watcher `eye` in the table of all rights, with the client id of the app.
