@@ -12,15 +12,25 @@ public final class Draft {
     /// ends with `nil`. A signal handler reads it.
     private static let paths = Atomic<UInt>(0)
 
+    private let list: Paths
+    private let capacity: Int
+    private var count = 0
+
     /// Registers the paths of temporary files. While this draft exists, SIGINT, SIGTERM and SIGHUP remove these files
     /// before they end the program. A signal that is ignored or already has a handler stays unchanged. The files need
     /// not exist yet.
-    public init(_ paths: String...) {
+    public convenience init(_ paths: String...) {
+        self.init(capacity: paths.count)
+        for path in paths { self.add(path) }
+    }
+
+    /// Makes a draft without files, to which at most `capacity` files can be added.
+    public init(capacity: Int) {
         // The list is never freed, because a signal may arrive at any moment and its handler reads the list.
-        let list = Paths.allocate(capacity: paths.count + 1)
-        for (index, path) in paths.enumerated() { (list + index).initialize(to: strdup(path)) }
-        (list + paths.count).initialize(to: nil)
-        Self.paths.store(UInt(bitPattern: list), ordering: .releasing)
+        self.list = Paths.allocate(capacity: capacity + 1)
+        self.list.initialize(repeating: nil, count: capacity + 1)
+        self.capacity = capacity
+        Self.paths.store(UInt(bitPattern: self.list), ordering: .releasing)
         for number in [SIGINT, SIGTERM, SIGHUP] where Self.endsTheProgram(number) {
             signal(number) { number in
                 Draft.remove()
@@ -28,6 +38,16 @@ public final class Draft {
                 raise(number)
             }
         }
+    }
+
+    /// Registers the path of a further temporary file, which need not exist yet. A path beyond the capacity is not
+    /// registered.
+    public func add(_ path: String) {
+        guard self.count < self.capacity else { return }
+        self.list[self.count] = strdup(path)
+        self.count += 1
+        // The handler sees the new path once it has loaded the address that is stored here.
+        Self.paths.store(UInt(bitPattern: self.list), ordering: .releasing)
     }
 
     deinit { Self.paths.store(0, ordering: .releasing) }

@@ -23,7 +23,7 @@ struct Godwit: AsyncParsableCommand {
             Watch.self, Record.self, Enhance.self, Forward.self, Serve.self, Token.self, Share.self, Credentials.self,
             Send.self,
             JourneyCommand.self, History.self, Last.self,
-            Trackables.self, Publishers.self, Trips.self,
+            Trackables.self, Publishers.self, Trips.self, Export.self,
             Import.self,
             Verify.self, Erase.self, FenceCommand.self, RuleCommand.self, Audit.self, Bridge.self, Backup.self,
             Replay.self,

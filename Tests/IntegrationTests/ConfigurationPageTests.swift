@@ -89,6 +89,7 @@ import Testing
         ("godwit", "last", [Self.history, "`godwit last [ID…]`"]),
         ("godwit", "trackables list", [Self.history, "`godwit trackables`"]),
         ("godwit", "trips", [Self.history, "`godwit trips ID`"]),
+        ("godwit", "export", [Self.history, "`godwit export DIRECTORY`"]),
         ("godwit", "import", [Self.history, "`godwit import FILE`"]),
         ("godwit", "verify", [Self.history, "`godwit verify ID`"]),
         ("godwit", "erase", [Self.broker, Self.history, "`godwit erase ID`"]),

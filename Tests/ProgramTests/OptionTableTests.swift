@@ -86,6 +86,7 @@ import Testing
         HistoryCase(
             Import.self, ["import", "van.gpx", "--trackable", "van"],
             Self.place + [("trackable", "bus"), ("format", "csv")]),
+        HistoryCase(Export.self, ["export", "points"], Self.place + Self.span),
         HistoryCase(Verify.self, ["verify", "van"], Self.place + [("format", "json")]),
         HistoryCase(
             Erase.self, ["erase", "van"],
