@@ -53,7 +53,12 @@ extension Certification {
         let delivered: Int
     }
 
-    /// Reads the retained messages after their removal, in each way.
+    /// Subscribes as a new client after the retained messages were removed, once for each reading, and counts the
+    /// messages that the broker still delivers.
+    ///
+    /// - Parameter readings: The filters and addresses with which to subscribe.
+    /// - Returns: The largest count of one reading; "not tried" if no reading found messages before the removal, and
+    ///   none does now.
     private func observeClearing(_ readings: [Reading]) async -> CertificateObservation {
         var left = 0
         do {

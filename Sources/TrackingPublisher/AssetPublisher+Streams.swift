@@ -53,7 +53,8 @@ extension AssetPublisher {
     public var badMessages: Int { self.bad.count }
 }
 
-/// The sending ends of a publisher's event streams, with the number of elements that each holds for a slow reader.
+/// The sending ends of a publisher's event streams. The buffer of each is the largest number of elements that wait for
+/// one slow reader; a reader whose buffer is full loses its oldest elements.
 struct PublisherStreams: Sendable {
     let states = Broadcast<TrackableStateChange>(buffer: 1024)
     let trackables = Broadcast<Set<TrackableID>>(buffer: 1)

@@ -25,11 +25,11 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
     /// The resolution (accuracy, interval and distance between updates) of a trackable without constraints and
     /// requests.
     public var defaultResolution = Resolution.standard
-    /// The finest resolution that subscribers can get by request. A trackable or its constraints may override it; `nil`
-    /// sets no limit.
+    /// The finest resolution that subscribers can get by request. A request for a finer one counts as a request for
+    /// this one. A trackable or its constraints may override it; `nil` sets no limit.
     public var floor: Resolution? = .standardFloor
-    /// The coarsest resolution that subscribers can get by request. A trackable or its constraints may override it;
-    /// `nil` sets no limit.
+    /// The coarsest resolution that subscribers can get by request. A request for a coarser one counts as a request for
+    /// this one. A trackable or its constraints may override it; `nil` sets no limit.
     public var ceiling: Resolution? = .standardCeiling
     /// A constant resolution for the receiver. With `nil`, the receiver gets the finest resolution of all trackables.
     public var sensorResolution: Resolution?

@@ -98,7 +98,8 @@ package final class SinkTransport: MessageTransport {
         _ = await self.changed.wait(until: DeviceClock.now.advanced(by: limit)) { false }
     }
 
-    /// Changes the state, and delivers the events that follow, in the order of the changes.
+    /// Changes the state of the transport, and delivers the events that this change caused to ``events``. The events of
+    /// several changes are delivered in the order of the changes.
     private func change(_ body: (inout State) -> [TransportEvent]) {
         self.state.withLock { state in
             let events = body(&state)

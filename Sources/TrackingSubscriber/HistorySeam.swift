@@ -54,9 +54,9 @@ struct HistorySeam: Sendable {
         return max(since, newest.advanced(by: .zero - Self.disorder))
     }
 
-    /// Returns `true` if this live position is measured and was not read from the history yet. The recorder has then
-    /// not stored it, and earlier points may be missing in the history as well. Always `false` for a predicted
-    /// position, because it is never recorded.
+    /// Returns `true` if this live position is measured and is not among the points that were read from the history.
+    /// The recorder has then not stored it, and earlier points may be missing in the history as well. Always `false`
+    /// for a predicted position, because it is never recorded.
     func misses(_ update: LocationUpdate) -> Bool { update.kind == .actual && !self.knows(update.location) }
 
     /// Returns a live update without those of its skipped points that were delivered before as recorded points. Returns

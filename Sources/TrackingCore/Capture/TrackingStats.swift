@@ -55,9 +55,9 @@ public struct TrackingStats: Hashable, Sendable {
 }
 
 extension HistoryBatch {
-    /// The batch with the number of its points in the statistics of each point (`locations_in_payload`). A point
-    /// without statistics, or whose source wrote another number, is unchanged. A batch that is sent again has the same
-    /// points, and therefore the same number.
+    /// A copy of the batch in which the statistics of each point have the number of points in the batch
+    /// (`locations_in_payload`). A point without statistics is unchanged, and so is a point whose source wrote a number
+    /// other than 1. A batch that is sent again has the same points, and therefore the same number.
     package var countingPoints: HistoryBatch {
         let count = self.records.indices.count(where: { self.records.kind(at: $0) == .point })
         guard count > 1 else { return self }
@@ -68,8 +68,9 @@ extension HistoryBatch {
 }
 
 extension LocationUpdate {
-    /// The update with the number of its points in the statistics of each point (`locations_in_payload`). The skipped
-    /// points count too. A point without statistics, or whose source wrote another number, is unchanged.
+    /// A copy of the update in which the statistics of each point have the number of points in the update
+    /// (`locations_in_payload`), the skipped points included. A point without statistics is unchanged, and so is a
+    /// point whose source wrote a number other than 1.
     package var countingPoints: LocationUpdate {
         guard !self.skipped.isEmpty else { return self }
         let count = self.skipped.count + 1

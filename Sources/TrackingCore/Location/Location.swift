@@ -66,8 +66,11 @@ public enum Motion: String, Hashable, Sendable, CaseIterable {
     case driving, walking, running, cycling, stationary
 }
 
-/// The kind of source that produced a position: a GPS or network receiver, a replayed recording, a simulation, a
-/// privacy zone or a prediction. It is named `source` in messages.
+/// The kind of source from which a position comes. It is named `source` in messages.
+///
+/// The kinds are a satellite receiver (`gps`), a service that locates the device by nearby networks (`network`), a
+/// replayed recording, a simulation, the centre of a privacy zone in place of the measured position (`zone`), and a
+/// prediction.
 public enum SourceKind: String, Hashable, Sendable, CaseIterable {
     case gps, network, replay, simulated, zone, predicted
 }

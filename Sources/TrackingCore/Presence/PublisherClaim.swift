@@ -1,6 +1,6 @@
 /// A publisher's claim to publish a trackable. Of several claims the greatest wins: the one with the latest `since`,
-/// and among equal times the one with the greatest session id. All members compare claims in this way, so all agree on
-/// the owner, the publisher that is entitled to publish.
+/// and among equal times the one with the greatest session id. All publishers and subscribers of a trackable compare
+/// claims in this way, so all agree on the owner, the publisher that is entitled to publish.
 public struct PublisherClaim: Hashable, Comparable, Sendable {
     /// The time at which the publisher began to publish the trackable in this run of its program.
     public var since: UnixTime

@@ -16,8 +16,9 @@ public struct ResolutionConstraints: Hashable, Sendable {
     /// publisher's floor; with `nil`, the publisher's floor applies. A floor of accuracy `maximum`, 0 ms and 0 m limits
     /// nothing.
     public let floor: Resolution?
-    /// The ceiling of this trackable, the coarsest resolution that a subscriber's request can reach. It replaces the
-    /// publisher's ceiling; with `nil`, the publisher's ceiling applies.
+    /// The ceiling of this trackable, the coarsest resolution that a subscriber's request can reach. A request for a
+    /// coarser one counts as a request for the ceiling. It replaces the publisher's ceiling; with `nil`, the publisher's
+    /// ceiling applies.
     public let ceiling: Resolution?
 
     /// Makes the constraints of a trackable. With the default battery threshold and multiplier, the battery has no

@@ -3,11 +3,12 @@
 public struct TrackingConditions: Equatable, Sendable {
     /// The trackable's own constraints. Without them (`nil`), the resolution follows from the requests or ``default``.
     public var constraints: ResolutionConstraints?
-    /// The publisher's floor, the finest resolution that a subscriber's request can reach; `nil` for none. A floor in
-    /// the trackable's constraints takes precedence.
+    /// The publisher's floor, the finest resolution that a subscriber's request can reach. A request for a finer one
+    /// counts as a request for the floor. `nil` for none. A floor in the trackable's constraints takes precedence.
     public var floor: Resolution?
-    /// The publisher's ceiling, the coarsest resolution that a subscriber's request can reach; `nil` for none. A
-    /// ceiling in the trackable's constraints takes precedence.
+    /// The publisher's ceiling, the coarsest resolution that a subscriber's request can reach. A request for a coarser
+    /// one counts as a request for the ceiling. `nil` for none. A ceiling in the trackable's constraints takes
+    /// precedence.
     public var ceiling: Resolution?
     /// The resolution requests of the subscribers that are present on the trackable.
     public var requests: RequestBook
@@ -59,8 +60,8 @@ public struct TrackingConditions: Equatable, Sendable {
     /// one, the publisher's floor. `nil` for no floor.
     public var effectiveFloor: Resolution? { self.constraints?.floor ?? self.floor }
 
-    /// The coarsest resolution that subscribers' requests can reach: the ceiling in the trackable's constraints or,
-    /// without one, the publisher's ceiling. `nil` for no ceiling.
+    /// The coarsest resolution that subscribers' requests can reach, to which coarser requests are limited: the ceiling
+    /// in the trackable's constraints or, without one, the publisher's ceiling. `nil` for no ceiling.
     public var effectiveCeiling: Resolution? { self.constraints?.ceiling ?? self.ceiling }
 
     /// Returns a request limited to the range between ``effectiveCeiling`` and ``effectiveFloor``. Accuracy, interval

@@ -6,8 +6,8 @@
 package struct EstimateKeeper: Sendable {
     /// An action that the caller must perform.
     package enum Action: Equatable, Sendable {
-        /// Request a route, and pass the answer with the number to ``routeAnswered(_:to:at:)`` or
-        /// ``routeFailed(_:at:)``.
+        /// Request a route. `number` is the number of this request: pass it with the route to
+        /// ``routeAnswered(_:to:at:)``, or alone to ``routeFailed(_:at:)`` if the request fails.
         case requestRoute(RouteRequest, number: Int)
         /// Publish this estimate, retained.
         case publish(Estimate)

@@ -43,7 +43,8 @@ public struct ConnectionStateMachine: Sendable {
         /// retained will.
         public var retainsWill: Bool
 
-        /// Makes the description of an attempt to connect.
+        /// Makes one attempt from the index of the broker's address, the MQTT version, the number that the connection
+        /// gets, and `retainsWill`, which is `false` for a will that the broker does not retain.
         public init(endpoint: Int, version: Version, connection: Int, retainsWill: Bool = true) {
             self.endpoint = endpoint
             self.version = version

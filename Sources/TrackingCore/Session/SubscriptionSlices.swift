@@ -56,8 +56,9 @@ package struct SubscriptionSlices<Filter: Hashable & Sendable>: Sendable {
     /// connection.
     package var isComplete: Bool { self.phase == .idle && self.waiting.isEmpty }
 
-    /// The time at which the caller must call ``isQuiet(now:)``, which ends the slice of subscriptions. `nil` while the
-    /// client waits for no retained messages.
+    /// The time until which the client waits for further retained messages of the present slice, the group of
+    /// subscriptions that was sent together. The caller must then call ``isQuiet(now:)``, which ends the slice. `nil`
+    /// while the client waits for no retained messages.
     package var deadline: MonotonicTime? {
         guard case .receiving(_, let quietAt, let end) = self.phase else { return nil }
         return min(quietAt, end)

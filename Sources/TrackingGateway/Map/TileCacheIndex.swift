@@ -1,6 +1,7 @@
 import TrackingCore
 
-/// The decision which map tiles a cache on disk holds: it removes the oldest tiles when the cache exceeds its limit.
+/// The index of the map tiles in a cache on disk. It decides which tiles to remove when the cache exceeds its limit:
+/// those that were stored longest ago, even if they were used since.
 struct TileCacheIndex: Sendable {
     /// The number of bytes that a file takes on disk at least. Even an empty tile counts as one block.
     static let block = 4096

@@ -88,7 +88,8 @@ package struct EnhancerStateMachine: Sendable {
         ].compactMap(\.self).min()
     }
 
-    /// Returns the numbers of updates since the last call.
+    /// Returns the counts of published positions since the last call, one count for each outcome, such as on a road
+    /// or off the roads. Sets the counts to 0.
     package mutating func takeFigures() -> EnhancerFigures {
         defer { self.figures = EnhancerFigures() }
         return self.figures

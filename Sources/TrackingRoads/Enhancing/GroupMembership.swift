@@ -37,8 +37,9 @@ struct GroupMembership: Sendable {
     /// The members whose lease ended, with their connections. A retained heartbeat does not make one present again.
     private var expired: [ClientID: Run] = [:]
     private var timers = DeadlineQueue<Timer>()
-    /// The members among which the served trackables are divided. Members that left are among them until the takeover
-    /// of their trackables is complete. `nil` before the first takeover.
+    /// The members of the group among which the trackables are divided at present. A member that joins is added at
+    /// once. A member that left remains until this enhancer has completed the takeover of its trackables. `nil` until
+    /// this enhancer has completed a takeover on the present connection; it serves no trackable before.
     private var serving: Set<ClientID>?
     private var takeOvers = 0
     /// The present members at the beginning of the takeover that is under way; `nil` while there is none.

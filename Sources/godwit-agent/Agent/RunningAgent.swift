@@ -196,7 +196,8 @@ actor RunningAgent: Service {
 
     /// Returns the running publisher, if the agent is switched on.
     ///
-    /// - Throws: `isOff` if the agent is switched off; `failed` while no publisher runs.
+    /// - Throws: `failed` while no publisher runs, even if the agent is switched off; otherwise `isOff` if the agent is
+    ///   switched off.
     func runningOn() throws(CommandFailure) -> AssetPublisher<AgentTransport> {
         let device = try self.running()
         guard self.plan.settings.isOn else {
@@ -207,8 +208,8 @@ actor RunningAgent: Service {
 
     // MARK: - Changing the plan
 
-    /// Returns the plan that `make` derives from the agent's present plan. The errors of `make` are converted to
-    /// failures of the command that the agent performs.
+    /// Returns a new plan, which `make` derives from the agent's present plan. A plan is all settings that the agent
+    /// follows. If `make` throws an error, the command that the agent performs fails with this error.
     func planned(_ make: (AgentPlan) throws -> AgentPlan) throws(CommandFailure) -> AgentPlan {
         try self.withCommandFailures { try make(self.plan) }
     }

@@ -138,7 +138,12 @@ public struct NMEASource: LocationSource {
         return SerialReceiver(speed: speed, resolution: self.wanted.current, now: DeviceClock.now)
     }
 
-    /// Sends a command of the receiver, if it is not empty. The state of the receiver is that after the command.
+    /// Writes a command to the receiver, and notes the time until which the receiver then sleeps.
+    ///
+    /// - Parameters:
+    ///   - bytes: The command; nothing is written for `nil` and for an empty command.
+    ///   - receiver: The value that decided on the command, in its state after the decision; `nil` if the source never
+    ///     writes to the receiver.
     private func send(
         _ bytes: [UInt8]?, of receiver: SerialReceiver?, _ channel: ByteChannel
     ) async throws(TrackingError) {
