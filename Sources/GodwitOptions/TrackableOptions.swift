@@ -265,7 +265,10 @@ public struct TrackableSettings: Hashable, Sendable {
     /// - Throws: `ValidationError` if the text is empty or too long, or has characters that are not allowed.
     public func checkedMetadata() throws -> String? {
         guard let metadata = self.metadata, !metadata.isMetadata else { return self.metadata }
-        throw ValidationError("--metadata must be \(WireLimits.metadataRule); found \(metadata.utf8.count) bytes")
+        let count = metadata.utf8.count
+        let isLengthValid = (1...WireLimits.maximumMetadataBytes).contains(count)
+        let found = isLengthValid ? "such a character. Remove it" : "\(count) bytes"
+        throw ValidationError("--metadata must be \(WireLimits.metadataRule); found \(found)")
     }
 
     /// Makes the trackable's constraints: its own resolutions, its thresholds for being near, and its rule for a low

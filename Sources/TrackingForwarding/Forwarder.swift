@@ -273,7 +273,7 @@ private struct SinkWork {
                 "Sink did not acknowledge points; they are sent again", metadata: metadata)
         } else {
             self.logger.error(
-                "Sink rejects points because of their content, and acknowledges no other point; they are sent again",
+                "Sink rejected points because of their content and acknowledged none after them, so the fault may be the sink's: the rejected points stay in the queue and are sent again. Check the sink",
                 metadata: metadata)
         }
     }

@@ -320,7 +320,7 @@ struct LogWorker: Sendable {
         } catch {
             if machine.didFailToReopen(error, now: .now) {
                 self.logger.error(
-                    "Device's log could not be reopened after damage: the publisher tries again, and new records wait in memory for at most a minute; after that they are lost for recorders",
+                    "Device's log could not be reopened after damage: the publisher tries again, and new records wait in memory. When the log has been closed for a minute, waiting and new records are lost for recorders. Free space on the disk, or follow the reason",
                     metadata: ["reason": "\(error)"])
             }
             return false

@@ -174,9 +174,10 @@ public final class Recorder<Transport: MessageTransport>: Service {
                     self.logger.warning(
                         """
                         System clock is not synchronised and is ahead of the newest record: \
-                        --keep counts the ages of records from a time that follows from the newest records instead
+                        --keep counts the ages of records from an earlier time, which follows from the newest records. \
+                        Synchronise the clock
                         """,
-                        metadata: ["ahead": "\(moment.wall.since(now))"])
+                        metadata: ["earlier by": "\(moment.wall.since(now))"])
                 }
                 for (id, time) in keepOf { try await self.removeExpired(before: now, after: time, of: [id]) }
                 if let keep {
@@ -248,12 +249,12 @@ public final class Recorder<Transport: MessageTransport>: Service {
         }
     }
 
-    private func logNotConnected(_ connection: String, _ lost: Disconnection) {
+    private func logNotConnected(for purpose: String, _ lost: Disconnection) {
         guard !lost.isRenewal else { return }
         let reason = lost.reason.map { "\($0)" } ?? "closed"
         self.logger.info(
-            "Recorder has no connection to the broker and tries to connect again",
-            metadata: ["connection": "\(connection)", "reason": "\(reason)"])
+            "Recorder lacks one of its two connections to the broker and tries to connect again",
+            metadata: ["purpose": "\(purpose)", "reason": "\(reason)"])
     }
 
     private func log(_ event: RecorderEvent) {
@@ -266,8 +267,8 @@ public final class Recorder<Transport: MessageTransport>: Service {
             self.logger.warning(
                 "Broker kept no session for this recorder: messages published while the recorder was not connected may be missing from the history; devices with --acknowledge-by send them again"
             )
-        case .disconnected(let lost): self.logNotConnected("intake", lost)
-        case .voice(.some(let lost)): self.logNotConnected("acknowledgements", lost)
+        case .disconnected(let lost): self.logNotConnected(for: "receiving", lost)
+        case .voice(.some(let lost)): self.logNotConnected(for: "acknowledging", lost)
         case .voice(nil): break
         case .subscriptionRefused(let filter, let error):
             self.logger.error(

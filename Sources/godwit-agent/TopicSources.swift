@@ -53,7 +53,7 @@ extension Run {
                 !clients.insert("\(endpoint.place) \(user)").inserted
             {
                 throw ValidationError(
-                    "the source \(endpoint)/\(topic) signs in with a client id that another connection of this agent uses. Give the source a user of its own"
+                    "cannot read the source \(endpoint)/\(topic): its client id is the user name in its URL, and another connection of this agent to this broker has the same client id. Give the source another user"
                 )
             }
             let isSame = brokers.contains { $0.place == endpoint.place }

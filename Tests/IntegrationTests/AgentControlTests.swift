@@ -404,7 +404,7 @@ import TrackingCore
         let ended = try await scene.start(["--trackable", "van-8"]).end()
         #expect(
             ended.code == 0
-                && ended.errors.contains("Agent found the log of an earlier run with other trackables or another file"),
+                && ended.errors.contains("Agent found the log of an earlier run that had another first --trackable"),
             "\(ended.errors)")
         #expect(ended.errors.contains(other))
     }

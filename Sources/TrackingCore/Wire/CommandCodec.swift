@@ -120,11 +120,15 @@ extension CommandAnswer {
     public init(members: [String: JSONValue]) throws(TrackingError) {
         guard let id = members["id"]?.text, CommandCodec.isName(id) else {
             throw TrackingError(
-                .invalidPayload, "cannot read the answer to a command: its member id must be a string of 1 to 64 bytes")
+                .invalidPayload,
+                "cannot read the answer to a command: its member id must be a string of 1 to 64 bytes. Use programs of the same version"
+            )
         }
         guard let isDone = members["ok"]?.flag else {
             throw TrackingError(
-                .invalidPayload, "cannot read the answer to a command: its member ok must be true or false")
+                .invalidPayload,
+                "cannot read the answer to a command: its member ok must be true or false. Use programs of the same version"
+            )
         }
         if isDone {
             self.init(id: id, outcome: .success(members["result"]?.object ?? [:]))
@@ -133,7 +137,7 @@ extension CommandAnswer {
         guard let error = members["error"], let code = error["code"]?.text, let message = error["message"]?.text else {
             throw TrackingError(
                 .invalidPayload,
-                "cannot read the answer to a command: its member error must be an object with the strings code and message"
+                "cannot read the answer to a command: its member error must be an object with the strings code and message. Use programs of the same version"
             )
         }
         self.init(id: id, outcome: .failure(CommandFailure(.init(rawValue: code), message)))

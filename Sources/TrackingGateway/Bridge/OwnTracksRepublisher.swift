@@ -201,7 +201,7 @@ package struct OwnTracksRepublisher: Sendable {
         guard self.trackables.count < self.configuration.maximumTrackables else {
             throw TrackingError(
                 .overloaded,
-                "cannot republish trackable '\(id)': the bridge republishes \(self.configuration.maximumTrackables) trackables, which is the limit"
+                "cannot republish trackable '\(id)': the bridge has \(self.configuration.maximumTrackables) trackables, which is the limit. Clear the positions of trackables that are no longer used, for example with godwit erase"
             )
         }
         self.trackables[id] = Trackable()

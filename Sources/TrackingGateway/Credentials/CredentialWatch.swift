@@ -51,7 +51,10 @@ final class CredentialWatch: Service {
             do throws(TrackingError) {
                 let next = try await self.desk.withdraw(now: start.wall)
                 wait = next.map { min(max($0.since(start.wall), .zero), Self.longestWait) } ?? Self.longestWait
-                if isFailing { self.logger.notice("Ended credentials of apps are withdrawn from the broker again") }
+                if isFailing {
+                    self.logger.notice(
+                        "Gateway can withdraw ended credentials of apps from the broker again, after failed attempts")
+                }
                 isFailing = false
             } catch {
                 wait = Self.retry

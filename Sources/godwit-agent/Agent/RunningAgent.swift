@@ -44,7 +44,7 @@ actor RunningAgent: Service {
         self.controls = first.run.controls
         if let other = try first.run.recording.otherLog(of: first.trackables) {
             self.logger.warning(
-                "Agent found the log of an earlier run with other trackables or another file: if that log has records, the agent does not send them",
+                "Agent found the log of an earlier run that had another first --trackable: if that log has records, the agent does not send them",
                 metadata: [
                     "other": "\(other)",
                     "remedy":

@@ -19,7 +19,7 @@ struct OwnTracksKeyOptions: ParsableArguments {
         guard let members = try? JSONValue(json: data).object else {
             throw TrackingError(
                 .inputUnreadable,
-                "cannot read the passphrases in '\(path)'. The file must be a JSON object: {\"trackable\": \"passphrase\"}"
+                "cannot read the passphrases in '\(path)': the file is not a JSON object. Write it as {\"trackable\": \"passphrase\"}"
             )
         }
         var secrets: [TrackableID: OwnTracksSecret] = [:]
