@@ -124,7 +124,7 @@ struct StoreQueue: Sendable {
         var page = self.waiting
         page.through = through
         page.connection = connection
-        page.awaited = page.batch.awaited
+        page.reasons = AcknowledgementReasons(page.batch)
         self.waiting = RecorderPage()
         self.storing = .busy(Attempt(page: page, since: now))
         return [.store(page.batch)]
