@@ -78,6 +78,12 @@ struct RecordingOptions: ParsableArguments {
             valueName: "seconds", visibility: .hidden))
     var remainPresent: Int?
 
+    @Option(
+        help: ArgumentHelp(
+            "Count as present for this many seconds after the last heartbeat, 10 to 300. A heartbeat is published every half of this time.",
+            valueName: "seconds", visibility: .hidden))
+    var lease = 90
+
     /// The strongest failure that a record in the log survives: a power cut (`full`), or only a crash of the program
     /// (`normal`).
     enum Durability: String, ExpressibleByArgument, CaseIterable {
@@ -95,6 +101,9 @@ struct RecordingOptions: ParsableArguments {
         }
         if let seconds = self.remainPresent, !(1...86_400).contains(seconds) {
             throw ValidationError("--remain-present must be 1 to 86400 seconds, not \(seconds)")
+        }
+        guard (10...300).contains(self.lease) else {
+            throw ValidationError("--lease must be 10 to 300 seconds, not \(self.lease)")
         }
         if let days = self.keepDays, !(days > 0 && days <= 36_500) {
             throw ValidationError("--keep-days must be above 0 and at most 36500, not \(days)")
@@ -123,6 +132,7 @@ struct RecordingOptions: ParsableArguments {
         configuration.sendsLive = self.live == .on
         configuration.sendsResolution = self.sendResolution == .on
         configuration.remainsPresentFor = self.remainPresent.map { .seconds($0) }
+        configuration.lease = .seconds(self.lease)
         configuration.onCollision = self.onCollision
         configuration.limits = SpoolLimits(
             maximumCount: self.keepPoints, maximumBytes: self.keepBytes,

@@ -39,6 +39,14 @@ import TrackingPublisher
         }
     }
 
+    @Test func theLeaseIsLimitedToFiveMinutes() throws {
+        let plan = try self.plan(["--lease", "300"])
+        #expect(try plan.configuration(for: plan.run.broker.identity()).lease == .seconds(300))
+        for wrong in ["9", "301"] {
+            #expect(throws: (any Error).self) { try self.plan(["--lease", wrong]) }
+        }
+    }
+
     @Test func aServerTakesThePlaceOfTheBroker() throws {
         let plan = try self.plan(["--forward", "overland+https://example.org/a?token=secret#token-file=/etc/token"])
         let configuration = try plan.configuration(for: plan.run.broker.identity())
@@ -316,7 +324,7 @@ import TrackingPublisher
         #expect(
             others == [
                 "trackable", "destination", "speed", "durability", "fail-fast", "log-level", "wifi", "live",
-                "remain-present",
+                "remain-present", "lease",
             ])
     }
 

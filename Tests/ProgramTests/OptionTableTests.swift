@@ -32,7 +32,7 @@ import Testing
             ("resolution-far-watched", "BALANCED/10000/20"), ("resolution-near", "BALANCED/10000/20"),
             ("resolution-near-watched", "HIGH/1000/1"), ("battery-threshold", "20"), ("low-battery-multiplier", "2.5"),
             ("floor", "HIGH/1000/0"), ("ceiling", "LOW/60000/100"), ("filter", "either"), ("maximum-silence", "90"),
-            ("metadata", "bike 3, blue"), ("send-resolution", "off"), ("remain-present", "15"),
+            ("metadata", "bike 3, blue"), ("send-resolution", "off"), ("remain-present", "15"), ("lease", "300"),
             ("spool", "memory"), ("durability", "normal"), ("batch-size", "500"), ("batch-window", "off"),
             ("acknowledge-by", "keeper"), ("keep-points", "5000"), ("keep-bytes", "1000000"), ("keep-days", "0.5"),
             ("on-collision", "clear"), ("profile", "overland"), ("mode", "active"), ("desired-accuracy", "100"),
