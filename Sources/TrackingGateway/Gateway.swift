@@ -145,6 +145,7 @@ public struct Gateway: Service {
             configuration: RulesService.Configuration(
                 kinds: self.configuration.webhooks.isEmpty ? [] : self.configuration.webhookKinds,
                 readers: self.configuration.webhooks.map(\.reader), related: [Quarantine.erasable],
+                trackables: subscriber.configuration.maximumTrackables * 2,
                 seed: UInt64.random(in: .min ... .max), now: { clock.moment.wall }),
             database: self.database, events: subscriber.everyPublishedEvent, history: self.history, gate: gate,
             effects: RulesService.Effects(

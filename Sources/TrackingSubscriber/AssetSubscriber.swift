@@ -17,7 +17,7 @@ import TrackingRuntime
 ///
 /// Network failures never throw. They appear in ``states(of:)``.
 public final class AssetSubscriber<Transport: MessageTransport>: Service {
-    let configuration: SubscriberConfiguration
+    package let configuration: SubscriberConfiguration
     private let transport: Transport
     let logger: Logger
     private let clock = DeviceClock()

@@ -57,6 +57,12 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "Show at most this many trackables live, 1 to 1000000. Each needs about 10 KB of memory.", valueName: "n",
+            visibility: .hidden))
+    var trackables = 10_000
+
+    @Option(
+        help: ArgumentHelp(
             "Sign in as this user, with the same password, for the connection that watches; for brokers that use the user name as the client id. Default: the same user.",
             valueName: "user", visibility: .hidden))
     var liveUser: String?
@@ -82,6 +88,9 @@ struct Serve: AsyncParsableCommand {
 
     func validate() throws {
         try TokenLimits(requestsPerSecond: self.rateLimit, bodyBytes: self.maxBody).check()
+        guard (1...1_000_000).contains(self.trackables) else {
+            throw ValidationError("--trackables must be 1 to 1000000, not \(self.trackables)")
+        }
         for origin in self.cors where !GatewayURL.isOrigin(origin) {
             throw ValidationError(
                 "--cors must be an origin without a path, as https://example.org or http://localhost:3000; not '\(origin.prefix(80))'"
@@ -180,6 +189,7 @@ struct Serve: AsyncParsableCommand {
             client: try ClientID(self.liveUser ?? "\(try self.name())-live"), session: identity.session)
         configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
         configuration.watchesAll = true
+        configuration.maximumTrackables = self.trackables
         configuration.prefers = .enhanced
         configuration.isPresentOnlyWhileAsking = true
         configuration.wantsRecorded = true

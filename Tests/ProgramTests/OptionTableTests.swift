@@ -129,7 +129,8 @@ import Testing
             Self.served + [
                 ("allow-commands", nil),
                 ("listen", "[::1]:0"), ("url", "https://tracks.example.org"), ("cors", "https://shop.example.org"),
-                ("rate-limit", "5"), ("max-body", "2048"), ("no-store", nil), ("acknowledge-by", "keeper"),
+                ("rate-limit", "5"), ("max-body", "2048"), ("trackables", "100000"), ("no-store", nil),
+                ("acknowledge-by", "keeper"),
                 ("overland-path", "/api/locations"), ("owntracks-keys", "/etc/godwit/keys.json"),
                 ("agent-broker", "mqtts://broker.example.org"), ("operator-name", "Parcels"),
                 ("operator-logo", "/etc/godwit/logo.png"), ("leaflet", "/opt/leaflet"),

@@ -16,7 +16,8 @@ extension LiveHub {
     ) {
         let clock = DeviceClock()
         self.init(
-            events: subscriber.everyEvent, history: history, isSettled: { subscriber.isSettled },
+            events: subscriber.everyEvent, trackables: subscriber.configuration.maximumTrackables * 2,
+            history: history, isSettled: { subscriber.isSettled },
             settling: { await subscriber.settled(until: $0) }, overfull: overfull, dropped: dropped, cleared: cleared,
             clockAhead: clockAhead, expect: { subscriber.expect($0) },
             timeSinceDrop: { subscriber.brokerDrops.lastIncrease.map { $0.duration(to: clock.moment.now) } }

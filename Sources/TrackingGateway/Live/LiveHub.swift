@@ -56,6 +56,8 @@ package final class LiveHub: Service {
     ///
     /// - Parameters:
     ///   - events: The subscriber's event stream.
+    ///   - trackables: The largest number of trackables whose current state the hub has in memory. It is twice the
+    ///     number that the subscriber watches at once.
     ///   - history: The history; `nil` for none.
     ///   - isSettled: Returns `true` if the subscriber receives everything that is published.
     ///   - settling: Waits until `isSettled` is `true`; returns `false` after the given deadline.
@@ -68,7 +70,7 @@ package final class LiveHub: Service {
     ///   - timeSinceDrop: Returns the time since the broker last dropped a message; `nil` if it dropped none.
     ///   - request: Requests a resolution from the publisher of a trackable, or withdraws the request (`nil`).
     package init(
-        events: AsyncStream<SubscriberEvent>, history: (any HistoryStore)? = nil,
+        events: AsyncStream<SubscriberEvent>, trackables: Int = 20_000, history: (any HistoryStore)? = nil,
         logger: Logger = Logger(label: "godwit.live"),
         isSettled: @escaping @Sendable () -> Bool = { true },
         settling: @escaping @Sendable (MonotonicTime) async -> Bool = { _ in true },
@@ -80,7 +82,7 @@ package final class LiveHub: Service {
         timeSinceDrop: @escaping @Sendable () -> Duration? = { nil },
         request: @escaping @Sendable (TrackableID, Resolution?) -> Void
     ) {
-        self.shared = Mutex(Shared(state: LiveHubState(epoch: .random(in: .min ... .max))))
+        self.shared = Mutex(Shared(state: LiveHubState(epoch: .random(in: .min ... .max), trackables: trackables)))
         self.events = events
         self.isSettled = isSettled
         self.settling = settling

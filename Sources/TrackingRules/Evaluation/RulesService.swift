@@ -22,6 +22,9 @@ package final class RulesService: Service {
         package var readers: [String] = []
         /// The functions that remove the records of other components about a trackable when the trackable is erased.
         package var related: [ErasableRecords] = []
+        /// The largest number of trackables that the rules know at once. It is twice the number that the subscriber
+        /// watches.
+        package var trackables: Int
         /// The seed of the random stream names and event ids.
         package var seed: UInt64
         /// Returns the present time of the wall clock.
@@ -29,12 +32,13 @@ package final class RulesService: Service {
 
         /// Creates the settings of a rules service.
         package init(
-            kinds: Set<Outbox.Kind> = [], readers: [String] = [], related: [ErasableRecords] = [], seed: UInt64,
-            now: @escaping @Sendable () -> UnixTime
+            kinds: Set<Outbox.Kind> = [], readers: [String] = [], related: [ErasableRecords] = [],
+            trackables: Int = 20_000, seed: UInt64, now: @escaping @Sendable () -> UnixTime
         ) {
             self.kinds = kinds
             self.readers = readers
             self.related = related
+            self.trackables = trackables
             self.seed = seed
             self.now = now
         }
@@ -104,8 +108,9 @@ package final class RulesService: Service {
         self.effects = effects
         self.logger = logger
         let moment = Moment(now: self.clock.moment.now, wall: configuration.now())
-        self.state = Mutex(
-            State(machine: RulesStateMachine(.init(kinds: configuration.kinds, seed: configuration.seed), at: moment)))
+        let settings = RulesStateMachine.Configuration(
+            kinds: configuration.kinds, trackables: configuration.trackables, seed: configuration.seed)
+        self.state = Mutex(State(machine: RulesStateMachine(settings, at: moment)))
     }
 
     /// Evaluates rules until a graceful shutdown or cancellation. Then saves the changes that are not saved yet.

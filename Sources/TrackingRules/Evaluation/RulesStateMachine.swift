@@ -14,6 +14,8 @@ struct RulesStateMachine: Sendable {
     struct Configuration: Sendable {
         /// The kinds of received messages that are queued for webhooks. Events of rules are queued in any case.
         var kinds: Set<Outbox.Kind> = []
+        /// The largest number of known trackables.
+        var trackables = 20_000
         /// The seed of the random stream ids and event ids.
         var seed: UInt64
     }
@@ -112,7 +114,8 @@ struct RulesStateMachine: Sendable {
     init(_ configuration: Configuration, saved: Saved = Saved(), at moment: Moment) {
         self.configuration = configuration
         self.start = moment
-        self.book = RuleBook(saved.rules, kept: saved.states, now: moment.wall)
+        self.book = RuleBook(
+            saved.rules, kept: saved.states, now: moment.wall, maximumTrackables: configuration.trackables)
         self.book.connectionLost(now: moment.wall)
         self.streams = RuleEventStreams(seed: configuration.seed, former: saved.formerStreams)
         self.trips = saved.trips
