@@ -43,6 +43,12 @@ public protocol HistoryStore: Sendable {
     /// - Throws: `storeFailed`.
     func lastPositions(of trackables: [TrackableID]?) async throws(TrackingError) -> [LastPosition]
 
+    /// Returns the newest positions of at most `limit` trackables whose ids come after `id`, in the order of their ids.
+    /// Trackables without a position do not count. See ``lastPositions(of:)``.
+    ///
+    /// - Throws: `storeFailed`.
+    func lastPositions(after id: TrackableID?, limit: Int) async throws(TrackingError) -> [LastPosition]
+
     /// Returns summaries of at most `limit` trackables whose ids come after `id`, in the order of their ids.
     ///
     /// - Throws: `storeFailed`.

@@ -335,6 +335,35 @@ import TrackingTesting
         }
     }
 
+    /// Pages have recorded and live positions, also of trackables that the history does not have.
+    @Test(arguments: 1...4) func pagesOfRecordedAndLivePositionsAreComplete(limit: Int) async throws {
+        let ids = try ["a", "b", "c", "e", "g"].map { try TrackableID($0) }
+        let live = Dictionary(uniqueKeysWithValues: ids.map { ($0, RecordedGateway.point(9)) })
+        let state = LiveState(known: { _ in nil }, positions: { live }, isConnected: { true })
+        let stage = try await RecordedGateway(["b": 1, "d": 1, "e": 1, "f": 20], live: state)
+        let token = try await stage.gateway.token()
+        let few = try await stage.gateway.token("few", read: ["b", "d", "g"])
+        try await stage.test { client async throws in
+            func all(_ token: String, _ more: String = "") async throws -> [String] {
+                var (found, after): ([String], String?) = ([], "")
+                while let last = after {
+                    let query = "limit=\(limit)\(last.isEmpty ? "" : "&after=\(last)")\(more)"
+                    let page = try await client.execute(
+                        uri: "/api/v1/positions?\(query)", method: .get, headers: .bearer(token))
+                    let places = page.json?["features"]?.list ?? []
+                    #expect(places.count <= limit)
+                    found += places.map { "\($0["id"]?.text ?? "")\($0["properties"]?["seq"]?.count ?? 0)" }
+                    after = page.json?["next"]?.text
+                }
+                return found
+            }
+            #expect(try await all(token) == ["a9", "b9", "c9", "d1", "e9", "f20", "g9"])
+            #expect(try await all(few) == ["b9", "d1", "g9"])
+            // The recorded position of b is outside of the box, and that of f is beyond it.
+            #expect(try await all(token, "&bbox=-9,52.0005,-8,52.0015") == ["a9", "b9", "c9", "e9", "g9"])
+        }
+    }
+
     @Test func aPositionOnTheRoadReplacesTheRecordedOneOfTheSameFix() async throws {
         let (van, place) = (try TrackableID("van"), RecordedGateway.point(5))
         let road = Enhancement(confidence: .matched, road: "Main Street", speedLimit: 13.9)
@@ -594,6 +623,9 @@ struct BrokenHistory: HistoryStore {
         try self.fail()
     }
     func lastPositions(of trackables: [TrackableID]?) async throws(TrackingError) -> [LastPosition] { try self.fail() }
+    func lastPositions(after id: TrackableID?, limit: Int) async throws(TrackingError) -> [LastPosition] {
+        try self.fail()
+    }
     func trackables(after id: TrackableID?, limit: Int) async throws(TrackingError) -> [TrackableSummary] {
         try self.fail()
     }

@@ -25,6 +25,9 @@ struct InterruptedHistory: HistoryStore {
     func lastPositions(of trackables: [TrackableID]?) async throws(TrackingError) -> [LastPosition] {
         try await self.history.lastPositions(of: trackables)
     }
+    func lastPositions(after id: TrackableID?, limit: Int) async throws(TrackingError) -> [LastPosition] {
+        try await self.history.lastPositions(after: id, limit: limit)
+    }
     func trackables(after id: TrackableID?, limit: Int) async throws(TrackingError) -> [TrackableSummary] {
         try await self.history.trackables(after: id, limit: limit)
     }

@@ -184,6 +184,9 @@ struct StoreConformanceTests {
                 #expect(all.map(\.location.seq) == [20, 30, 10])
                 let some = try await store.lastPositions(of: [trackable("c"), trackable("nobody")])
                 #expect(some.map(\.trackable.rawValue) == ["c"])
+                #expect(try await store.lastPositions(after: nil, limit: 2) == Array(all.prefix(2)))
+                #expect(try await store.lastPositions(after: trackable("a"), limit: 9) == Array(all.dropFirst()))
+                #expect(try await store.lastPositions(after: trackable("c"), limit: 1) == [])
                 let near = all.near(try point(21).coordinate, within: 101)
                 #expect(near.map(\.trackable.rawValue) == ["a", "b"])
             }

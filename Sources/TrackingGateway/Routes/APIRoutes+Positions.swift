@@ -19,9 +19,15 @@ extension APIRoutes {
         for id in wanted ?? [] { try caller.checkReads(id) }
         let box = try query.box()
         let limit = try query.whole("limit", in: 1...Self.maximumPositions) ?? Self.maximumPositions
-        var found = try await self.lastPositions(wanted, for: caller)
-        if let box { found.removeAll { !box.contains($0.location.coordinate) } }
-        if let after = try query.after() { found.removeAll { $0.trackable <= after } }
+        let after = try query.after()
+        var found: [ShownPosition]
+        if wanted == nil, caller.reads == .all, caller.span == nil, let history = self.history {
+            found = try await self.lastPositions(in: box, after: after, limit: limit + 1, history)
+        } else {
+            found = try await self.lastPositions(wanted, for: caller)
+            if let box { found.removeAll { !box.contains($0.location.coordinate) } }
+            if let after { found.removeAll { $0.trackable <= after } }
+        }
         let next = found.count > limit ? found[limit - 1].trackable.rawValue : nil
         return request.tagged(Self.collection(found.prefix(limit), next: next), "application/geo+json")
     }
@@ -45,13 +51,49 @@ extension APIRoutes {
     func lastPositions(
         _ wanted: [TrackableID]?, for caller: Caller
     ) async throws(TrackingError) -> [ShownPosition] {
-        var places: [TrackableID: ShownPosition] = [:]
+        var stored: [LastPosition] = []
         if caller.span == nil, let history = self.history {
-            for place in try await history.lastPositions(of: wanted ?? caller.reads.named) {
-                places[place.trackable] = ShownPosition(trackable: place.trackable, location: place.location)
+            stored = try await history.lastPositions(of: wanted ?? caller.reads.named.map { Array($0) })
+        }
+        return Self.newest(stored, self.livePositions(wanted), for: caller)
+    }
+
+    /// Returns the first newest positions, recorded or live, after an id and inside an area, sorted by id. Reads only
+    /// as many recorded ones as necessary.
+    ///
+    /// - Parameters:
+    ///   - box: The area; `nil` for the whole world.
+    ///   - after: The id after which the positions begin; `nil` for the first one.
+    ///   - limit: The largest number of positions.
+    private func lastPositions(
+        in box: GeoBox?, after: TrackableID?, limit: Int, _ history: any HistoryStore
+    ) async throws(TrackingError) -> [ShownPosition] {
+        let everyone = Caller(name: "", reads: .all)
+        let live = self.livePositions(nil).sorted { $0.trackable < $1.trackable }
+        var rest = live[...].drop { place in after.map { place.trackable <= $0 } ?? false }
+        var (found, last, isAtEnd): ([ShownPosition], TrackableID?, Bool) = ([], after, false)
+        while found.count < limit, !isAtEnd {
+            let stored = try await history.lastPositions(after: last, limit: limit)
+            last = stored.last?.trackable
+            isAtEnd = last == nil
+            let part = rest.prefix { place in last.map { place.trackable <= $0 } ?? true }
+            rest = rest.dropFirst(part.count)
+            found += Self.newest(stored, Array(part), for: everyone).filter { place in
+                box?.contains(place.location.coordinate) ?? true
             }
         }
-        for place in self.livePositions(wanted)
+        return Array(found.prefix(limit))
+    }
+
+    /// Returns the newer of the recorded and the live position of each trackable, as a caller may see it, sorted by id.
+    private static func newest(
+        _ stored: [LastPosition], _ live: [ShownPosition], for caller: Caller
+    ) -> [ShownPosition] {
+        var places: [TrackableID: ShownPosition] = [:]
+        for place in stored {
+            places[place.trackable] = ShownPosition(trackable: place.trackable, location: place.location)
+        }
+        for place in live
         where caller.reads.contains(place.trackable) && caller.sees(place.location.time) {
             if let stored = places[place.trackable], !place.replaces(stored) { continue }
             places[place.trackable] = caller.span == nil ? place : place.shared
@@ -90,10 +132,10 @@ extension APIRoutes {
 
 extension TrackableScope {
     /// The trackables to which a caller's permission applies; `nil` if the permission applies to every trackable.
-    fileprivate var named: [TrackableID]? {
+    var named: Set<TrackableID>? {
         switch self {
         case .all: nil
-        case .only(let ids): Array(ids)
+        case .only(let ids): ids
         }
     }
 }

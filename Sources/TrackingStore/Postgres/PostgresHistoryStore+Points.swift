@@ -17,13 +17,33 @@ extension PostgresHistoryStore {
     /// Returns the newest position of each given trackable, or of all trackables. See
     /// ``HistoryStore/lastPositions(of:)``.
     public func lastPositions(of trackables: [TrackableID]?) async throws(TrackingError) -> [LastPosition] {
+        try await self.lastPositions(
+            "WHERE $1 IS NULL OR k.id = ANY ($1) ORDER BY k.id",
+            [trackables.map { .texts($0.map(\.rawValue)) } ?? .noTexts])
+    }
+
+    /// Returns the newest positions of the trackables after an id, in the order of their ids. See
+    /// ``HistoryStore/lastPositions(after:limit:)``.
+    public func lastPositions(after id: TrackableID?, limit: Int) async throws(TrackingError) -> [LastPosition] {
+        try await self.lastPositions(
+            "WHERE k.id > $1 ORDER BY k.id LIMIT $2", [.text(id?.rawValue ?? ""), .int(Int64(limit))])
+    }
+
+    /// Returns the newest positions of trackables `k`.
+    ///
+    /// - Parameters:
+    ///   - clauses: The condition and the order.
+    ///   - values: The values of the clauses.
+    private func lastPositions(
+        _ clauses: String, _ values: [PostgresValue]
+    ) async throws(TrackingError) -> [LastPosition] {
         try await self.reader.perform { connection throws(TrackingError) in
             let rows = try connection.run(
                 """
                 SELECT \(PostgresPointReading.columns), k.id FROM trackable k \
                 CROSS JOIN LATERAL (\(PostgresHistorySchema.lastByName)) p \
-                LEFT JOIN stream s ON s.number = p.stream WHERE $1 IS NULL OR k.id = ANY ($1) ORDER BY k.id
-                """, [trackables.map { .texts($0.map(\.rawValue)) } ?? .noTexts])
+                LEFT JOIN stream s ON s.number = p.stream \(clauses)
+                """, values)
             return (0..<rows.count).compactMap { row in
                 guard let location = PostgresPointReading.location(rows, row),
                     let id = try? TrackableID(rows.text(row, PostgresPointReading.columnCount))

@@ -60,6 +60,12 @@ public final class AwaitedHistoryStore: HistoryStore {
         try await self.history()?.lastPositions(of: trackables) ?? []
     }
 
+    /// Returns the newest positions of the trackables after an id, in the order of their ids. See
+    /// ``HistoryStore/lastPositions(after:limit:)``.
+    public func lastPositions(after id: TrackableID?, limit: Int) async throws(TrackingError) -> [LastPosition] {
+        try await self.history()?.lastPositions(after: id, limit: limit) ?? []
+    }
+
     /// Returns summaries of the trackables after an id, in the order of their ids. See
     /// ``HistoryStore/trackables(after:limit:)``.
     public func trackables(after id: TrackableID?, limit: Int) async throws(TrackingError) -> [TrackableSummary] {

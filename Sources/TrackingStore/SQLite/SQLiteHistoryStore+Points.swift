@@ -19,29 +19,49 @@ extension SQLiteHistoryStore {
     /// Returns the last position of each given trackable, or of all. See ``HistoryStore/lastPositions(of:)``.
     public func lastPositions(of trackables: [TrackableID]?) async throws(TrackingError) -> [LastPosition] {
         try await self.read { db in
-            let row = try DirectStatement(
-                """
-                SELECT \(PointReading.columns), k.id, s.id FROM trackable k JOIN point p ON p.trackable = k.number \
-                AND \(SQLiteHistorySchema.isLastByName) LEFT JOIN stream s ON s.number = p.stream \(trackables == nil ? "" : "WHERE k.id = ?1") ORDER BY k.id
-                """, in: db)
+            let row = try Self.lastPositions(trackables == nil ? "ORDER BY k.id" : "WHERE k.id = ?1", db)
+            guard let trackables else { return try Self.readAll(row) }
             var positions: [LastPosition] = []
-            func readAll(_ id: TrackableID?) throws {
-                defer { row.reset() }
-                if let id { row.bind(id.rawValue, 1) }
-                while try row.step() {
-                    guard let trackable = try? TrackableID(row.text(PointReading.columnCount)),
-                        let location = PointReading.location(row, row.optionalText(PointReading.columnCount + 1))
-                    else { continue }
-                    positions.append(LastPosition(trackable: trackable, location: location))
-                }
+            for id in Set(trackables).sorted() {
+                row.bind(id.rawValue, 1)
+                positions += try Self.readAll(row)
             }
-            guard let trackables else {
-                try readAll(nil)
-                return positions
-            }
-            for id in Set(trackables).sorted() { try readAll(id) }
             return positions
         }
+    }
+
+    /// Returns the newest positions of the trackables after an id, in the order of their ids. See
+    /// ``HistoryStore/lastPositions(after:limit:)``.
+    public func lastPositions(after id: TrackableID?, limit: Int) async throws(TrackingError) -> [LastPosition] {
+        try await self.read { db in
+            let row = try Self.lastPositions("WHERE k.id > ?1 ORDER BY k.id LIMIT ?2", db)
+            row.bind(id?.rawValue ?? "", 1)
+            row.bind(Int64(limit), 2)
+            return try Self.readAll(row)
+        }
+    }
+
+    /// Returns the statement that selects the last positions of trackables `k`.
+    ///
+    /// - Parameter clauses: The condition and the order.
+    private static func lastPositions(_ clauses: String, _ db: Database) throws -> DirectStatement {
+        try DirectStatement(
+            """
+            SELECT \(PointReading.columns), k.id, s.id FROM trackable k JOIN point p ON p.trackable = k.number \
+            AND \(SQLiteHistorySchema.isLastByName) LEFT JOIN stream s ON s.number = p.stream \(clauses)
+            """, in: db)
+    }
+
+    private static func readAll(_ row: DirectStatement) throws -> [LastPosition] {
+        defer { row.reset() }
+        var positions: [LastPosition] = []
+        while try row.step() {
+            guard let trackable = try? TrackableID(row.text(PointReading.columnCount)),
+                let location = PointReading.location(row, row.optionalText(PointReading.columnCount + 1))
+            else { continue }
+            positions.append(LastPosition(trackable: trackable, location: location))
+        }
+        return positions
     }
 
     /// Returns the trackables that have a stored point in a box during a time span. See
