@@ -78,7 +78,7 @@ import TrackingSubscriber
         reading: while produced.count < 4 {
             switch await stream.next() {
             case .updates(let updates): produced += updates.map { $0.location?.seq }
-            case .heartbeat: continue
+            case .heartbeat, .cells: continue
             case .ended: break reading
             }
         }

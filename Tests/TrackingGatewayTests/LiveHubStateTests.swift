@@ -341,7 +341,7 @@ import TrackingSubscriber
 
     /// Pages receive events, but not comments.
     @Test func aHeartbeatHasTheTime() {
-        let frame = String(buffer: LiveFrame.heartbeat(self.id(7, at: 1000)))
+        let frame = String(buffer: LiveFrame.heartbeat(self.id(7, at: 1000), canResume: true))
         #expect(frame == "id: \(self.id(7, at: 1000))\nevent: heartbeat\ndata: {\"now\":1000}\n\n")
     }
 

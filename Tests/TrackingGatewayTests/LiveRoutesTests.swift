@@ -178,7 +178,7 @@ private let start = 1_790_000_000.0
             switch await stream.next() {
             case .updates(let updates):
                 cleared.formUnion(updates.filter { $0.kind == .position && $0.location == nil }.map(\.trackable))
-            case .heartbeat: continue
+            case .heartbeat, .cells: continue
             case .ended: break reading
             }
         }

@@ -161,7 +161,7 @@ import TrackingSubscriber
             try await Task.sleep(for: .seconds(30))
             step.cancel()
         }
-        #expect(await step.value == .heartbeat(ids[1]))
+        #expect(await step.value == .heartbeat(ids[1], canResume: true))
         limit.cancel()
     }
 

@@ -11,7 +11,7 @@ const MISSED = 2.5;
 export class LiveStream {
   /**
    * @param handlers `event(kind, data)`, `opened(hello)`, `time(now)` for the gateway's clock, `broker({dropped})` with true
-   *   while the broker drops messages (optional), `reset()`, `lost()`,
+   *   while the broker drops messages (optional), `cells(data)` for a stream with the parameter `cells`, `reset()`, `lost()`,
    *   `ended(reason)`, `refused()`, and `replaced()` if another user signed in meanwhile
    * @param gateway `open(path)` returns an EventSource, and `ask(path, options)` the Response of a request
    * @param query the query of the stream, such as "trackable=van-7"; none for every trackable that the caller may read
@@ -54,6 +54,13 @@ export class LiveStream {
         this.requests.heard(data.trackable);
       });
     }
+    source.addEventListener("cells", (event) => {
+      this.heard(event);
+      const data = JSON.parse(event.data);
+      // A stream does not resume from counts: the next one begins with all counts or positions.
+      if (data.complete) this.lastId = undefined;
+      this.handlers.cells?.(data);
+    });
     source.addEventListener("broker", (event) => this.handlers.broker?.(JSON.parse(event.data)));
     source.addEventListener("reset", () => this.handlers.reset());
     source.addEventListener("end", (event) => {
@@ -99,6 +106,15 @@ export class LiveStream {
   stop() {
     this.stoppedAt = Date.now();
     this.close();
+  }
+
+  /** Begins a new stream with another query, such as another box. */
+  show(query) {
+    this.query = query;
+    this.lastId = undefined;
+    if (!this.source) return;
+    this.close();
+    this.start();
   }
 
   /** Begins a new stream for another user. */

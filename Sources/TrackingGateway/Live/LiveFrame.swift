@@ -72,11 +72,12 @@ enum LiveFrame {
     }
 
     /// Returns the server-sent event for a heartbeat, with the gateway's time. The event's id has the number of the
-    /// last update and the present time, so that a client can resume a quiet stream from the heartbeat.
+    /// last update and the present time, so that a client can resume a quiet stream from the heartbeat. Without
+    /// `canResume`, the event has no id.
     ///
     /// A missing heartbeat shows a client that the connection is dead. The heartbeat is not a comment in the stream,
     /// because web pages cannot see comments.
-    static func heartbeat(_ id: LiveEventID) -> ByteBuffer {
-        Self.stream("heartbeat", ["now": .number(id.time.seconds)], as: id)
+    static func heartbeat(_ id: LiveEventID, canResume: Bool) -> ByteBuffer {
+        Self.stream("heartbeat", ["now": .number(id.time.seconds)], as: canResume ? id : nil)
     }
 }

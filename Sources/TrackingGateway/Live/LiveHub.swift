@@ -10,7 +10,8 @@ package import TrackingSubscriber
 /// The hub encodes each update once, and delivers it to every stream that shows it. It combines the streams' requests
 /// for a resolution into one request for each trackable.
 package final class LiveHub: Service {
-    private struct Shared {
+    /// The data of the hub's tasks.
+    struct Shared {
         var state: LiveHubState
         var pool = RequestPool()
         var streams: [LiveStreamID: LiveStream] = [:]
@@ -19,6 +20,9 @@ package final class LiveHub: Service {
         /// The open live streams that have no list of trackables: they show every trackable, or those in a geographic
         /// area.
         var open: [LiveStreamID: LiveStream] = [:]
+        /// The decisions between positions and counts of the open live streams with an area of cells. A stream with
+        /// counts is not in ``open``.
+        var views: [LiveStreamID: CellView] = [:]
         /// The number of live streams that were opened since the gateway started, including those that have ended.
         var openings = 0
         /// A counter that increases when a live stream with a time span was opened, and when the streams of a caller
@@ -32,9 +36,9 @@ package final class LiveHub: Service {
     /// The largest number of open live streams.
     package static let maximumStreams = 20_000
 
-    private let shared: Mutex<Shared>
+    let shared: Mutex<Shared>
     private let events: AsyncStream<SubscriberEvent>
-    private let request: @Sendable (TrackableID, Resolution?) -> Void
+    let request: @Sendable (TrackableID, Resolution?) -> Void
     private let isSettled: @Sendable () -> Bool
     private let settling: @Sendable (MonotonicTime) async -> Bool
     private let overfull: @Sendable () -> Void
@@ -50,7 +54,7 @@ package final class LiveHub: Service {
     private let streamChanges = WakeSignal()
     /// The signal that wakes the tasks in ``hasJourney(_:of:until:)`` when a journey has arrived.
     private let journeyChanges = WakeSignal()
-    private let clock = DeviceClock()
+    let clock = DeviceClock()
 
     /// Creates a hub for live streams that has received no update yet.
     ///
@@ -103,6 +107,7 @@ package final class LiveHub: Service {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.tick() }
+                group.addTask { await self.runCells() }
                 group.addTask { self.expect(await self.history.located()) }
                 for await event in self.events {
                     self.happened(event)
@@ -144,13 +149,17 @@ package final class LiveHub: Service {
         defer { self.streamChanges.notify() }
         return self.shared.withLock { shared in
             guard !shared.isFinished, shared.streams.count < Self.maximumStreams else { return nil }
+            let (view, counts) = shared.firstCells(of: selection)
             let stream = LiveStream(
                 id: id, caller: caller, selection: selection, opened: now,
-                opening: shared.state.opening(selection, after: last), cut: cut)
+                opening: counts == nil ? shared.state.opening(selection, after: last) : .snapshot([]), cut: cut)
             shared.streams[stream.id] = stream
             shared.openings += 1
             if selection.span != nil { shared.deadlineChanges += 1 }
-            if let named = selection.named {
+            shared.views[stream.id] = view
+            if let counts {
+                stream.show(counts)
+            } else if let named = selection.named {
                 for id in named { shared.named[id, default: [:]][stream.id] = stream }
             } else {
                 shared.open[stream.id] = stream
@@ -165,6 +174,7 @@ package final class LiveHub: Service {
         self.shared.withLock { shared in
             guard shared.streams.removeValue(forKey: stream.id) != nil else { return }
             shared.open[stream.id] = nil
+            shared.views[stream.id] = nil
             for id in stream.selection.named ?? [] {
                 shared.named[id]?[stream.id] = nil
                 if shared.named[id]?.isEmpty == true { shared.named[id] = nil }
@@ -238,38 +248,6 @@ package final class LiveHub: Service {
 
     /// Wakes the tasks in ``waitForStreams(until:for:)``, so that they evaluate their conditions again.
     func notifyWaiting() { self.streamChanges.notify() }
-
-    // MARK: - Requests
-
-    /// The reason for rejecting the resolution request of a live stream.
-    package enum RequestRefusal: Error, Hashable {
-        /// The request names a live stream that does not exist or that belongs to another caller.
-        case noStream
-        /// The gateway has no current state of the trackable in memory, normally because it received no message about
-        /// the trackable.
-        case unknownTrackable
-        /// The live stream already requests resolutions for the largest permitted number of trackables.
-        case tooMany
-    }
-
-    /// Requests a resolution of a trackable for a live stream, or withdraws the stream's request (`nil`). A request
-    /// ends with its stream.
-    package func ask(
-        _ resolution: Resolution?, for trackable: TrackableID, by id: LiveStreamID, of caller: Caller
-    ) throws(RequestRefusal) {
-        try self.shared.withLock { shared throws(RequestRefusal) in
-            guard let stream = shared.streams[id], stream.caller.holder == caller.holder else { throw .noStream }
-            guard let resolution else {
-                if let change = shared.pool.drop(trackable, by: id) { self.request(trackable, change.resolution) }
-                return
-            }
-            guard shared.state.knows(trackable) else { throw .unknownTrackable }
-            guard shared.pool.hasRoom(for: trackable, of: id) else { throw .tooMany }
-            if let change = shared.pool.ask(resolution, for: trackable, by: id) {
-                self.request(trackable, change.resolution)
-            }
-        }
-    }
 
     // MARK: - What happens
 

@@ -41,6 +41,8 @@ package struct LiveHubState: Sendable {
     private let maximumTrackables: Int
     /// The journeys and estimates of the trackables.
     var journeys = KnownJourneys()
+    /// The number of trackables in each cell of the map's grid.
+    private(set) var counts = CellCounts()
     /// The number of journeys and estimates that were dropped because all of them together are too large.
     var droppedJourneys = 0
     /// For each trackable whose device has a clock that is ahead: the number of seconds ahead that live streams were
@@ -111,6 +113,7 @@ package struct LiveHubState: Sendable {
         case .location(let id, let received): return self.moved(id, received, at: wall)
         case .locationCleared(let id): return self.locationCleared(id, at: wall)
         case .state(let id, let state, _):
+            self.counts.changed(id, to: state)
             return self.delivered(.state, of: id, JSONValue.object(["state": .text(state.rawValue)]).json, at: wall)
         case .presence(let id, let presence):
             var members: [String: JSONValue] = ["presence": .text(presence.status.rawValue)]
@@ -161,6 +164,7 @@ package struct LiveHubState: Sendable {
             let cleared = self.locationCleared(id, at: wall)
         else { return [] }
         self.places[id] = last.place
+        if let place = last.place { self.counts.moved(id, to: place, speed: last.location?.speed) }
         return [cleared, self.keep(last.again(as: self.next(at: wall)))]
     }
 
@@ -198,7 +202,7 @@ package struct LiveHubState: Sendable {
 
     /// Returns the current state of the trackables that a stream shows, in the order of the event numbers. An
     /// interrupted stream can resume from any of these events.
-    private func snapshot(_ selection: LiveSelection) -> [LiveUpdate] {
+    func snapshot(_ selection: LiveSelection) -> [LiveUpdate] {
         let ids = selection.named.map { $0.filter { self.latest[$0] != nil } } ?? self.trackables
         let updates = ids.flatMap { id in (self.latest[id] ?? [:]).values.filter { self.isRetained($0, selection) } }
         return self.shared(updates.sorted { $0.id.number < $1.id.number }, with: selection)
@@ -245,6 +249,9 @@ package struct LiveHubState: Sendable {
         let event = self.next(at: wall)
         guard let frame = LiveFrame.position(received, of: id, as: event) else { return nil }
         self.places[id] = place
+        if let place, !received.isLate {
+            self.counts.moved(id, to: place, speed: received.update.location.speed)
+        }
         return self.keep(
             LiveUpdate(
                 id: event, trackable: id, kind: .position, place: place, placeBefore: before,
@@ -261,6 +268,7 @@ package struct LiveHubState: Sendable {
         self.leads[id] = nil
         self.ring.remove { $0.trackable == id && ($0.kind == .position || $0.kind == .event) }
         let before = self.places.removeValue(forKey: id)
+        self.counts.cleared(id)
         let event = self.next(at: wall)
         let cleared = LiveUpdate(
             id: event, trackable: id, kind: .position, place: nil, placeBefore: before, location: nil, isLate: false,
@@ -337,6 +345,7 @@ package struct LiveHubState: Sendable {
             self.leads[id] = nil
             self.reported.remove(id)
             self.published.remove(id)
+            self.counts.forget(id)
             self.journeys.forget(id)
         }
     }

@@ -39,7 +39,9 @@ package struct LiveRoutes: Sendable {
     private func live(_ request: Request, _ context: GatewayRequestContext) throws -> Response {
         let caller = try context.requireCaller()
         let query = try LiveQuery(request.uri.query.map { $0[...] } ?? "")
-        let selection = LiveSelection(query.wanted, reads: caller.reads, span: caller.span, stop: caller.stop)
+        var selection = LiveSelection(query.wanted, reads: caller.reads, span: caller.span, stop: caller.stop)
+        // The counts include every trackable, so only a caller that may read all of them receives counts.
+        if caller.reads == .all, caller.span == nil { selection.area = query.area }
         if case .these(let ids) = query.wanted, let id = ids.first(where: { !caller.reads.contains($0) }) {
             throw Problem(.forbidden, "This token may not read trackable '\(id)'.")
         }
@@ -49,13 +51,13 @@ package struct LiveRoutes: Sendable {
                 .serviceUnavailable, "The gateway has too many live streams: try again later.",
                 headers: [.retryAfter: "10"])
         }
-        let channel = context.channel
+        let (shown, channel) = (selection, context.channel)
         return Response(
             status: .ok, headers: Self.headers,
             body: ResponseBody { writer in
                 // The stream is opened with the response body, so that a response that is never written leaves no
                 // stream behind.
-                let opened = self.hub.open(selection, for: caller, after: last) { channel.close(promise: nil) }
+                let opened = self.hub.open(shown, for: caller, after: last) { channel.close(promise: nil) }
                 guard let stream = opened else { return try await writer.finish(nil) }
                 PeerPatience.watch(channel) { stream.end(.closed) }
                 throw OpenAnswer(writer, write: LiveWriter(stream: stream, hub: self.hub, history: self.history).write)

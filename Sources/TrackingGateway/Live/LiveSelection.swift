@@ -26,6 +26,9 @@ package struct LiveSelection: Hashable, Sendable {
     package var span: Range<UnixTime>?
     /// The id of the stop of the journey whose arrival a share link shows; `nil` for the last stop.
     package var stop: String?
+    /// The cells whose counts replace the positions while the area has many trackables; `nil` for a stream that always
+    /// has positions.
+    package var area: CellArea?
 
     /// Creates the selection of a live stream from the client's request and the caller's permission.
     package init(_ wanted: Wanted, reads: TrackableScope, span: Range<UnixTime>? = nil, stop: String? = nil) {

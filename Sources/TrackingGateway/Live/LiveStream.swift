@@ -1,3 +1,4 @@
+package import NIOCore
 import Synchronization
 package import TrackingCore
 
@@ -23,9 +24,11 @@ package final class LiveStream: Sendable {
     package enum Step: Hashable, Sendable {
         /// Write these updates to the client, in order.
         case updates([LiveUpdate])
-        /// Write a heartbeat, because its time has come and no update waits. It contains the event id from which the
-        /// client can resume the stream.
-        case heartbeat(LiveEventID)
+        /// Write this event `cells` to the client.
+        case cells(ByteBuffer)
+        /// Write a heartbeat, because its time has come and no update waits. If `canResume` is `true`, it contains the
+        /// event id from which the client can resume the stream.
+        case heartbeat(LiveEventID, canResume: Bool)
         /// Write the reason for the end to the client, and end the stream.
         case ended(Ending)
     }
@@ -35,6 +38,10 @@ package final class LiveStream: Sendable {
         /// write them to the client.
         var opening: [LiveUpdate]
         var queue = LiveQueue()
+        /// The event `cells` that waits to be written, before the updates.
+        var cells: ByteBuffer?
+        /// `true` while the client has counts of cells instead of positions. It cannot resume from them.
+        var hasCounts = false
         var heartbeat: LiveEventID?
         var ending: Ending?
         /// The time at which the connection is closed if the client has not read the rest of the ended stream by then.
@@ -42,21 +49,23 @@ package final class LiveStream: Sendable {
         var cut: MonotonicTime?
         var waiter: CheckedContinuation<Void, Never>?
 
-        /// Returns the next thing to write to the client of the live stream: the end, the first updates, the waiting
-        /// updates or a heartbeat, in this order of priority. Removes what it returns, except the end. `nil` if nothing
+        /// Returns the next thing to write to the client of the live stream: the end, the counts of cells, the first
+        /// updates, the waiting updates or a heartbeat, in this order of priority. Removes what it returns, except the end. `nil` if nothing
         /// waits to be written.
         mutating func take() -> Step? {
             if let ending = self.ending { return .ended(ending) }
+            if let cells = self.cells.take() { return .cells(cells) }
             if !self.opening.isEmpty {
                 defer { self.opening = [] }
                 return .updates(self.opening)
             }
             if self.queue.count > 0 { return .updates(self.queue.takeAll()) }
-            return self.heartbeat.take().map { .heartbeat($0) }
+            let canResume = !self.hasCounts
+            return self.heartbeat.take().map { .heartbeat($0, canResume: canResume) }
         }
 
-        /// `true` if an update waits to be written.
-        var hasUpdates: Bool { !self.opening.isEmpty || self.queue.count > 0 }
+        /// `true` if an update or an event `cells` waits to be written.
+        var hasUpdates: Bool { self.cells != nil || !self.opening.isEmpty || self.queue.count > 0 }
 
         /// `true` if nothing waits to be written: no update, no heartbeat and no end.
         var isIdle: Bool { self.ending == nil && !self.hasUpdates && self.heartbeat == nil }
@@ -125,6 +134,27 @@ package final class LiveStream: Sendable {
         }
         if lost > 0 { self.end(.tooSlow) } else { self.wake() }
         return lost
+    }
+
+    /// `true` while the client has counts of cells instead of positions.
+    var hasCounts: Bool { self.state.withLock { $0.hasCounts } }
+
+    /// `true` if the client has read the previous event `cells`, and the updates with which the stream begins.
+    var acceptsCells: Bool { self.state.withLock { $0.cells == nil && $0.opening.isEmpty } }
+
+    /// Replaces all updates that wait to be written by an event `cells`.
+    ///
+    /// - Parameter updates: The current state of the trackables, if the stream has positions from now on; `nil` if it
+    ///   has counts.
+    func show(_ cells: ByteBuffer, then updates: [LiveUpdate]? = nil) {
+        self.state.withLock { state in
+            guard state.ending == nil else { return }
+            state.heartbeat = nil
+            state.queue = LiveQueue()
+            (state.cells, state.opening) = (cells, updates ?? [])
+            state.hasCounts = updates == nil
+        }
+        self.wake()
     }
 
     /// Adds a heartbeat if no update waits to be written. The new heartbeat replaces a heartbeat that is not written

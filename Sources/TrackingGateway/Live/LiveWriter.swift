@@ -31,7 +31,9 @@ struct LiveWriter {
             try await self.writeDrops(&isDropping, to: &writer)
             switch step {
             case .updates(let updates): try await self.write(updates, to: &writer)
-            case .heartbeat(let id): try await writer.write(LiveFrame.heartbeat(id))
+            case .cells(let frame): try await writer.write(frame)
+            case .heartbeat(let id, let canResume):
+                try await writer.write(LiveFrame.heartbeat(id, canResume: canResume))
             case .ended(.closed): return try await writer.finish(nil)
             case .ended(let ending):
                 try await writer.write(LiveFrame.stream("end", ["reason": .text(ending.rawValue)]))
@@ -54,6 +56,7 @@ struct LiveWriter {
         if let ends = self.stream.selection.span?.upperBound { members["ends"] = .number(ends.seconds) }
         var buffer = ByteBuffer(string: "retry: 2000\n\n")
         buffer.writeImmutableBuffer(LiveFrame.stream("hello", members))
+        if self.stream.selection.area != nil, !self.stream.hasCounts { buffer.writeImmutableBuffer(LiveFrame.noCells) }
         if self.stream.isAnew { buffer.writeImmutableBuffer(LiveFrame.stream("reset", [:])) }
         return buffer
     }

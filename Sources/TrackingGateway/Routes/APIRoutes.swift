@@ -99,12 +99,15 @@ package struct APIRoutes: Sendable {
 
     // MARK: - Trackables
 
-    /// Answers with a page of the known trackables that the caller may read, sorted by id.
+    /// Answers with a page of the known trackables that the caller may read, sorted by id: all of them, or those in the
+    /// query.
     private func trackables(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let caller = try context.requireCaller()
-        let query = try self.query(request, "limit", "after")
+        let query = try self.query(request, "trackables", "trackable", "limit", "after")
+        let wanted = try query.trackables()
+        for id in wanted ?? [] { try caller.checkReads(id) }
         let limit = try query.whole("limit", in: 1...1000) ?? 1000
-        var found = try await self.summaries(for: caller, after: try query.after(), limit: limit + 1)
+        var found = try await self.summaries(wanted, for: caller, after: try query.after(), limit: limit + 1)
         let hasMore = found.count > limit
         found = Array(found.prefix(limit))
         let labels = try await self.names.labels(of: found.map(\.id))
@@ -117,26 +120,26 @@ package struct APIRoutes: Sendable {
     }
 
     /// Returns the trackables that the caller may read and that the history or the live state knows, each once, sorted
-    /// by id: at most `limit` of those after an id.
+    /// by id: at most `limit` of those after an id, and only those of `wanted` if that is not `nil`.
     private func summaries(
-        for caller: Caller, after: TrackableID?, limit: Int
+        _ wanted: Set<TrackableID>?, for caller: Caller, after: TrackableID?, limit: Int
     ) async throws(TrackingError) -> [TrackableSummary] {
         func isNext(_ id: TrackableID) -> Bool {
-            caller.reads.contains(id) && after.map { $0 < id } ?? true
+            caller.reads.contains(id) && after.map { $0 < id } ?? true && wanted?.contains(id) ?? true
         }
         let known = self.live.present().filter(isNext)
         var found = known.map { TrackableSummary(id: $0) }
-        if caller.span == nil { found += try await self.stored(for: caller, after: after, limit: limit) }
+        if caller.span == nil { found += try await self.stored(wanted, for: caller, after: after, limit: limit) }
         // The stored summary has more content, so it replaces the live summary.
         let each = Dictionary(found.map { ($0.id, $0) }) { $1 }
         return Array(each.values.sorted { $0.id < $1.id }.prefix(limit))
     }
 
     private func stored(
-        for caller: Caller, after: TrackableID?, limit: Int
+        _ wanted: Set<TrackableID>?, for caller: Caller, after: TrackableID?, limit: Int
     ) async throws(TrackingError) -> [TrackableSummary] {
         guard let history = self.history else { return [] }
-        guard case .only(let ids) = caller.reads else {
+        guard let ids = wanted ?? caller.reads.named else {
             return try await history.trackables(after: after, limit: limit)
         }
         let next = ids.filter { id in after.map { $0 < id } ?? true }
