@@ -29,6 +29,9 @@ static const struct godwit_page_file files[] = {
     {"camera.js", (const char *)(const unsigned char[]){
 #embed "../TrackingGateway/Page/camera.js" suffix(, 0)
     }},
+    {"cells.js", (const char *)(const unsigned char[]){
+#embed "../TrackingGateway/Page/cells.js" suffix(, 0)
+    }},
     {"clusters.js", (const char *)(const unsigned char[]){
 #embed "../TrackingGateway/Page/clusters.js" suffix(, 0)
     }},
@@ -37,6 +40,9 @@ static const struct godwit_page_file files[] = {
     }},
     {"copy.js", (const char *)(const unsigned char[]){
 #embed "../TrackingGateway/Page/copy.js" suffix(, 0)
+    }},
+    {"crowd.js", (const char *)(const unsigned char[]){
+#embed "../TrackingGateway/Page/crowd.js" suffix(, 0)
     }},
     {"de.js", (const char *)(const unsigned char[]){
 #embed "../TrackingGateway/Page/de.js" suffix(, 0)

@@ -5,9 +5,10 @@ import * as address from "./address.js";
 import { Admin } from "./admin.js";
 import { Background } from "./background.js";
 import { Banner } from "./banner.js";
-import { Camera } from "./camera.js";
+import { Camera, FirstFit } from "./camera.js";
 import { Clusters, isStack } from "./clusters.js";
 import { makeControls } from "./controls.js";
+import { Crowd } from "./crowd.js";
 import { askToSignIn, isOpen as isDoorOpen, keepDoor } from "./door.js";
 import { Filter } from "./filter.js";
 import { Fleet } from "./fleet.js";
@@ -38,10 +39,11 @@ const now = () => told.time + (performance.now() - told.at) / 1000;
 const fleet = new Fleet(now);
 const names = new Names(fleet);
 const clusters = new Clusters();
+const firstFit = new FirstFit();
 const filter = new Filter(element("chips"), filtered);
 const banner = new Banner(element("banner"));
-let admin; let map; let background; let camera; let sheet; let live; let list; let history; let guide; let painter;
-let chosen; let colours; let isFollowing = false; let hasFitted = false;
+let admin; let map; let background; let camera; let sheet; let live; let list; let history; let guide; let painter; let crowd;
+let chosen; let colours; let isFollowing = false;
 
 // MARK: The map
 
@@ -55,8 +57,9 @@ async function makeMap() {
   camera = new Camera(map, element("panel"), sheet);
   admin = new Admin(map, fleet, element("panel"), camera);
   colours = palette();
+  crowd = new Crowd(map, names, { live: () => live, beginAnew, load: loadNames, fit: (places) => firstFit.now(() => fit(places)) });
   painter = new Painter(fleet, clusters, () => ({
-    chosen, history, colours, isShown: (trackable) => list.shows(trackable), keep: (place) => isFollowing && camera.keep(place),
+    chosen, history, colours, cells: crowd.cells, isShown: (trackable) => list.shows(trackable), keep: (place) => isFollowing && camera.keep(place),
   }));
   new Canvas((context, view) => painter.paint(context, view)).addTo(map);
   map.on("click", (event) => admin.clicked(event.latlng) || clicked(event.containerPoint));
@@ -70,8 +73,10 @@ async function makeMap() {
 /** The number of drawn frames, for measurements and tests. */
 Object.defineProperty(window, "godwitFrames", { get: () => painter?.frames ?? 0 });
 
-/** Chooses the clicked marker, lists a stack of markers, or zooms to a group. */
+/** Chooses the clicked marker, lists a stack of markers, or zooms to a group or a cell. */
 function clicked(point) {
+  const corners = crowd.cells.at(point, view(map));
+  if (corners) { fit(corners); return; }
   const places = painter.placesAt(point, view(map));
   if (places.length < 2) choose(places[0]?.trackable.id);
   else if (isStack(places, map.getZoom())) listStack(map, point, places, camera.covered, choose);
@@ -85,7 +90,7 @@ function fit(places) {
   camera.fit(places);
 }
 
-const fitAll = () => fit(fleet.placed.filter((trackable) => list.shows(trackable)).map((trackable) => trackable.place));
+const fitAll = () => fit(crowd.cells.extent ?? fleet.placed.filter((trackable) => list.shows(trackable)).map((trackable) => trackable.place));
 
 /** Shows the trackables that the filter lets through, on the map and in the list. */
 function filtered() {
@@ -160,7 +165,7 @@ function openAddress() {
   for (const state of states) filter.states.add(state);
   for (const group of groups) filter.groups.add(group);
   element("search").value = search;
-  if (view) { hasFitted = true; map.setView(view, view.zoom, { animate: false }); }
+  if (view) { firstFit.isDone = true; map.setView(view, view.zoom, { animate: false }); }
   if (trackable === undefined) return;
   returning = { id: trackable, isFollowed, span, view, keepsView: view !== undefined };
   comeBack();
@@ -174,7 +179,7 @@ function shownNow() {
   const { lat, lng } = map.getCenter().wrap();
   return {
     trackable: chosen, isFollowed: isFollowing, span: history.shown, search: filter.needle, states: [...filter.states],
-    groups: [...filter.groups], view: hasFitted ? { lat, lng, zoom: map.getZoom() } : undefined,
+    groups: [...filter.groups], view: firstFit.isDone ? { lat, lng, zoom: map.getZoom() } : undefined,
   };
 }
 
@@ -226,7 +231,7 @@ function followStream() {
       const isNew = !fleet.byId.has(data.trackable);
       const trackable = fleet.happened(kind, data, performance.now());
       if (isNew) names.call(trackable);
-      if (kind === "position" && data.location && !hasFitted) fitSoon();
+      if (kind === "position" && data.location) firstFit.soon(fitAll);
       if (isNew) askSoon();
       if (kind === "position" && !data.location) cleared(trackable.id);
       if (trackable.id === returning?.id && trackable.place) comeBack();
@@ -239,6 +244,7 @@ function followStream() {
       if (!hello.resumed) beginAnew();
     },
     time(seconds) { told = { time: seconds, at: performance.now() }; },
+    cells: (data) => crowd.take(data),
     reset: beginAnew,
     lost() { fleet.isLost = true; banner.lose(now()); },
     broker({ dropped }) { banner.drop(dropped); },
@@ -249,7 +255,7 @@ function followStream() {
       letGo(t("token.ended"));
     },
     refused() { banner.clear(); letGo(""); },
-  });
+  }, crowd.query);
   document.addEventListener("visibilitychange", seen);
   seen();
 }
@@ -272,8 +278,9 @@ function seen() {
 function forgetAll() {
   admin.forget();
   names.clear();
+  crowd.forget();
   empty();
-  hasFitted = false;
+  firstFit.isDone = false;
 }
 
 /** Discards all data and asks the user to sign in, because the token is no longer valid. */
@@ -284,15 +291,6 @@ function letGo(words) {
 
 /** The time at which the live stream was last opened. */
 let openedAt;
-
-/** Fits all trackables into view once no new one arrived for 250 ms, or after two seconds at the latest. */
-let fitTimer; let fitBy;
-function fitSoon() {
-  fitBy ??= performance.now() + 2000;
-  clearTimeout(fitTimer);
-  const fitNow = () => { fitBy = undefined; if (!hasFitted) { hasFitted = true; fitAll(); } };
-  if (performance.now() > fitBy) fitNow(); else fitTimer = setTimeout(fitNow, 250);
-}
 
 /** The interval in milliseconds at which the names are read again. */
 const NAMES_EVERY = 15000;
@@ -335,6 +333,7 @@ function retold() {
 
 function tick() {
   list.show(fleet, now());
+  if (crowd.cells.isOn) set(element("count"), String(crowd.cells.total));
   const trackable = fleet.byId.get(chosen);
   if (trackable) { fillPanel(trackable); admin.update(trackable); }
   if (returning) comeBack();
@@ -344,7 +343,7 @@ function tick() {
 /** Shows the next steps if the list stays empty for two seconds. */
 function tellGuide() {
   const isReady = performance.now() - openedAt > 2000 && !fleet.isLost && !isDoorOpen();
-  guide.show(list.found.length > 0 ? "" : list.order.length > 0 ? "filter" : isReady ? "fleet" : "");
+  guide.show(list.found.length > 0 ? "" : crowd.cells.isOn ? "cells" : list.order.length > 0 ? "filter" : isReady ? "fleet" : "");
 }
 
 let isStarted = false;

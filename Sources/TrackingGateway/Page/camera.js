@@ -83,3 +83,24 @@ export class Camera {
       { maxZoom: CLOSE, paddingTopLeft: [edge, edge], paddingBottomRight: [edge + right, edge + bottom], animate: false });
   }
 }
+
+/** Brings the first trackables into view, unless the map shows a chosen view. */
+export class FirstFit {
+  constructor() {
+    this.isDone = false;
+  }
+
+  /** Calls a function if nothing was brought into view yet. */
+  now(fit) {
+    if (!this.isDone) { this.isDone = true; fit(); }
+  }
+
+  /** Calls a function once this was not called again for 250 ms, or after two seconds at the latest. */
+  soon(fit) {
+    if (this.isDone) return;
+    this.by ??= performance.now() + 2000;
+    clearTimeout(this.timer);
+    const fitNow = () => { this.by = undefined; this.now(fit); };
+    if (performance.now() > this.by) fitNow(); else this.timer = setTimeout(fitNow, 250);
+  }
+}

@@ -241,6 +241,7 @@ export const de = {
   "guide.van": "Starten Sie ein simuliertes Fahrzeug auf dem Rechner des Brokers:",
   "guide.phone": "Oder senden Sie Positionen von einem Telefon:",
   "guide.connect": "Telefon verbinden …",
+  "guide.cells": "Die Karte zeigt Anzahlen. Zum Auflisten näher heranzoomen.",
   "guide.filter": "Kein Objekt passt zu Suche und Filtern.",
   "guide.clear": "Suche und Filter löschen",
   "guide.record": "Von diesem Objekt ist nichts aufgezeichnet. Starten Sie einen Rekorder auf dem Rechner des Brokers:",

@@ -242,6 +242,7 @@ export const en = {
   "guide.van": "Start a simulated van on the computer of the broker:",
   "guide.phone": "Or send positions from a phone:",
   "guide.connect": "Connect a phone …",
+  "guide.cells": "The map shows numbers of trackables. Zoom in to list them.",
   "guide.filter": "No trackable matches the search and the filters.",
   "guide.clear": "Clear search and filters",
   "guide.record": "Nothing of this trackable is recorded. Start a recorder on the computer of the broker:",

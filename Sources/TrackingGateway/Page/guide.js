@@ -52,12 +52,12 @@ export class Guide {
     this.shown = "";
   }
 
-  /** @param kind "fleet", "filter", or "" for nothing */
+  /** @param kind "fleet", "filter", "cells" for a map with counts, or "" for nothing */
   show(kind) {
     if (kind === this.shown) return;
     this.shown = kind;
     this.box.hidden = kind === "";
-    this.box.replaceChildren(...{ fleet: () => this.fleet(), filter: () => this.filter(), "": () => [] }[kind]());
+    this.box.replaceChildren(...{ fleet: () => this.fleet(), filter: () => this.filter(), cells: () => [made("p", "guide.cells")], "": () => [] }[kind]());
   }
 
   /** Shows the texts again, in another language. */

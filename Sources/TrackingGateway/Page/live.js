@@ -5,7 +5,8 @@ import { ask, withToken } from "./session.js";
 
 /** The live stream, with the session cookie of the user or with the secret of the share link. */
 export class Live extends LiveStream {
-  constructor(handlers) { super(handlers, { open: (path) => new EventSource(withToken(path)), ask }); }
+  /** @param query the query of the stream; none for every trackable that the user may read */
+  constructor(handlers, query) { super(handlers, { open: (path) => new EventSource(withToken(path)), ask }, query); }
 }
 
 /** The only resolution that a share link may request. */

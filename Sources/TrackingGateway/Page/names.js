@@ -2,10 +2,29 @@
 
 import { json } from "./session.js";
 
+/** The largest number of characters in the query of one request. */
+const QUERY = 8000;
+
+const labelOf = ({ name, icon, groups, last }) => ({ name, icon, group: groups?.join(", "), groups, recorded: last });
+
+/** Returns queries that name all ids, each with at least one. */
+export function queriesOf(ids) {
+  const queries = [];
+  for (const id of ids) {
+    const part = `trackable=${encodeURIComponent(id)}`;
+    const last = queries.length - 1;
+    if (last >= 0 && queries[last].length + part.length < QUERY) queries[last] += `&${part}`;
+    else queries.push(part);
+  }
+  return queries;
+}
+
 export class Names {
   constructor(fleet) {
     this.fleet = fleet;
     this.given = new Map();
+    /** True to read only the names of the trackables in the fleet, which are a part of all. */
+    this.isPartial = false;
   }
 
   clear() { this.given = new Map(); }
@@ -15,21 +34,35 @@ export class Names {
 
   /** Adds the recorded trackables without live data to the fleet. */
   tellRecorded() {
+    if (this.isPartial) return;
     for (const [id, { recorded }] of this.given) if (recorded !== undefined) this.call(this.fleet.get(id));
     this.fleet.hasNewOrder = true;
   }
 
-  /** Reads the names page by page, unless they are cleared meanwhile. */
-  async load() {
+  /** Reads the names, unless they are cleared meanwhile. */
+  load() { return this.isPartial ? this.loadShown() : this.loadAll(); }
+
+  /** Reads the names of the trackables in the fleet. */
+  async loadShown() {
+    const { given } = this;
+    for (const query of queriesOf(this.fleet.byId.keys())) {
+      const page = await json(`/api/v1/trackables?${query}`);
+      if (!page || given !== this.given) return;
+      for (const row of page.trackables) this.take(row.id, labelOf(row));
+    }
+  }
+
+  /** Reads the names of all trackables page by page. */
+  async loadAll() {
     const { given } = this;
     const told = new Set();
     let after = "";
     do {
       const page = await json(`/api/v1/trackables?limit=1000${after && `&after=${encodeURIComponent(after)}`}`);
-      if (!page || given !== this.given) return;
-      for (const { id, name, icon, groups, last } of page.trackables) {
-        told.add(id);
-        this.take(id, { name, icon, group: groups?.join(", "), groups, recorded: last });
+      if (!page || given !== this.given || this.isPartial) return;
+      for (const row of page.trackables) {
+        told.add(row.id);
+        this.take(row.id, labelOf(row));
       }
       after = page.next ?? "";
     } while (after);
@@ -40,7 +73,7 @@ export class Names {
   take(id, label) {
     const before = this.given.get(id);
     this.given.set(id, label);
-    if (label.recorded === undefined && !this.fleet.byId.has(id)) return;
+    if ((label.recorded === undefined || this.isPartial) && !this.fleet.byId.has(id)) return;
     const trackable = this.fleet.get(id);
     const wasListed = trackable.isListed;
     this.call(trackable);

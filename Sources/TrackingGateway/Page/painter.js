@@ -1,5 +1,6 @@
 // The markers, groups, trails and names on the map's canvas, and the markers at a point of the screen.
 
+import { drawCell } from "./cells.js";
 import { circleRadius, stackAt } from "./clusters.js";
 import { isOld } from "./journey.js";
 import { STOP_RADIUS, drawRoute, drawStops } from "./journey-layer.js";
@@ -16,7 +17,7 @@ const REACH = 20;
 export class Painter {
   /**
    * @param clusters the groups of markers
-   * @param look returns what to draw: {chosen, history, colours, isShown(trackable), keep(frame)}; `keep` is called with the
+   * @param look returns what to draw: {chosen, history, colours, cells, isShown(trackable), keep(frame)}; `keep` is called with the
    *   place of the followed trackable
    */
   constructor(fleet, clusters, look) {
@@ -39,6 +40,7 @@ export class Painter {
     const isAged = estimate !== undefined && isOld(estimate, this.fleet.now());
     if (route.length > 0) drawRoute(context, view, route, animator.frame(moment), isAged, colours);
     this.drawTrails(context, view, moment, colours);
+    for (const circle of look.cells.circles(view)) drawCell(context, circle, colours);
     for (const group of this.groups) drawGroup(context, group, colours);
     this.stops = drawStops(context, view, stops, isAged, colours);
     for (const place of this.single) this.drawPlace(context, place, colours);

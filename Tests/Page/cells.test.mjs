@@ -1,0 +1,101 @@
+// The counts of cells on a map with many trackables.
+// Run with: node --test Tests/Page
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { cells, crowd, names } from "./modules.mjs";
+
+const { Cells, areaAround, covers, levelAt, partsOf, queryOf, shortCount } = cells;
+
+/** A view of the whole world in 1024 × 1024 pixels. */
+const world = {
+  width: 1024, height: 1024, near: (lng) => (lng + 180) / 360 * 1024,
+  y: (lat) => (0.5 - Math.asinh(Math.tan(lat * Math.PI / 180)) / (2 * Math.PI)) * 1024,
+};
+
+test("a cell has 64 pixels, within the levels of the grid", () => {
+  assert.deepEqual([0, 2, 5.4, 12, 20].map(levelAt), [3, 4, 7, 14, 17]);
+});
+
+test("the area of the stream is larger than the view, and remains while it has the cells of the view", () => {
+  const view = { west: 8, south: 50, east: 12, north: 52 };
+  const area = areaAround(view, 6);
+  assert.deepEqual(area, { west: 7, south: 49.5, east: 13, north: 52.5, level: 8 });
+  assert.equal(covers(area, { ...view, west: 7.5, east: 12.9 }, 6), true);
+  assert.equal(covers(area, { ...view, west: 6.9 }, 6), false);
+  assert.equal(covers(area, view, 7), false);
+  assert.equal(covers(undefined, view, 6), false);
+  assert.equal(queryOf(area), "bbox=7.00000,49.50000,13.00000,52.50000&cells=8");
+  assert.equal(queryOf({ ...area, west: 170, east: 190 }), "bbox=170.00000,49.50000,-170.00000,52.50000&cells=8");
+  assert.equal(queryOf({ ...area, west: -200, east: 200 }), "bbox=-180.00000,49.50000,180.00000,52.50000&cells=8");
+});
+
+test("changed cells replace the former ones, and empty cells are removed", () => {
+  const shown = new Cells();
+  assert.deepEqual([shown.isOn, shown.isLarge, shown.moved({}, 3)], [false, false, undefined]);
+  shown.take({ cells: null });
+  assert.equal(shown.isLarge, false);
+  shown.take({ z: 3, complete: true, cells: [[4, 2, 2000, 10, 1], [7, 0, 1, 0, 0, "van-7"]] });
+  assert.deepEqual([shown.isOn, shown.isLarge, shown.total, shown.extent.length], [true, true, 2001, 4]);
+  shown.take({ z: 3, complete: false, cells: [[4, 2, 1990, 10, 1], [7, 0, 0, 0, 0], [0, 7, 5, 0, 0]] });
+  assert.equal(shown.total, 1995);
+  shown.take({ z: 4, complete: true, cells: [[8, 4, 1600, 0, 0]] });
+  assert.equal(shown.total, 1600);
+  shown.take({ cells: null });
+  assert.deepEqual([shown.isOn, shown.isLarge], [false, true]);
+});
+
+test("the circle of a cell is in its middle, and a click on it finds the corners", () => {
+  const shown = new Cells();
+  shown.take({ z: 3, complete: true, cells: [[4, 3, 2000, 0, 0]] });
+  const [circle] = shown.circles(world);
+  assert.ok(Math.abs(circle.x - 576) < 1e-6 && Math.abs(circle.y - 448) < 5, JSON.stringify(circle));
+  const [northWest, southEast] = shown.at({ x: circle.x + 5, y: circle.y }, world);
+  assert.deepEqual([northWest.lng, southEast.lng, Math.round(southEast.lat)], [0, 45, 0]);
+  assert.ok(Math.abs(northWest.lat - 40.98) < 0.01);
+  assert.equal(shown.at({ x: 10, y: 10 }, world), undefined);
+  assert.deepEqual(shown.circles({ ...world, near: () => -100 }), []);
+});
+
+test("the ring of a cell shows the shares of stale and moving trackables", () => {
+  const parts = partsOf({ count: 4, moving: 2, stale: 1 });
+  assert.deepEqual(parts.map(({ state }) => state), ["STALE", "ONLINE", "OFFLINE"]);
+  assert.deepEqual(parts.map(({ from, to }) => Math.round((to - from) / Math.PI * 100)), [50, 100, 50]);
+  assert.deepEqual(partsOf({ count: 3, moving: 0, stale: 0 }).map(({ state }) => state), ["OFFLINE"]);
+  assert.deepEqual([7, 9999, 10000, 99600].map(shortCount), ["7", "9999", "10k", "100k"]);
+});
+
+test("the stream follows the view once it has counts", () => {
+  const [queries, done] = [[], []];
+  const bounds = { west: -180, south: -80, east: 180, north: 80 };
+  const map = {
+    zoom: 2, on(_, moved) { this.moved = moved; }, getZoom() { return this.zoom; },
+    getBounds: () => ({ toBBoxString: () => [bounds.west, bounds.south, bounds.east, bounds.north].join(",") }),
+  };
+  const live = { show: (query) => queries.push(query) };
+  const named = {};
+  const page = { live: () => live, beginAnew: () => done.push("anew"), fit: () => done.push("fit"), load: () => {} };
+  const one = new crowd.Crowd(map, named, page);
+  assert.equal(one.query, "cells=4");
+  map.moved();
+  one.take({ cells: null });
+  assert.deepEqual([queries, named.isPartial], [[], false]);
+  one.take({ z: 4, complete: true, cells: [[8, 5, 2000, 0, 0]] });
+  assert.deepEqual([done, named.isPartial, queries], [["anew", "fit"], true, ["bbox=-180.00000,-90.00000,180.00000,90.00000&cells=4"]]);
+  map.moved();
+  assert.equal(queries.length, 1);
+  Object.assign(bounds, { west: 0, south: 50, east: 1, north: 51 });
+  map.zoom = 10;
+  map.moved();
+  assert.equal(queries[1], "bbox=-0.25000,49.75000,1.25000,51.25000&cells=12");
+  one.forget();
+  assert.deepEqual([named.isPartial, live.query, one.cells.isLarge], [false, "cells=12", false]);
+});
+
+test("the names of a part of the fleet are read in requests of limited length", () => {
+  const ids = Array.from({ length: 1000 }, (_, i) => `van ${i}`);
+  const queries = names.queriesOf(ids);
+  assert.ok(queries.length > 1 && queries.every((query) => query.length < 8100));
+  assert.deepEqual(queries.flatMap((query) => new URLSearchParams(query).getAll("trackable")), ids);
+  assert.deepEqual(names.queriesOf([]), []);
+});
