@@ -27,7 +27,7 @@ package struct LiveHubState: Sendable {
     private let epoch: UInt64
     private var number: UInt64 = 0
     private var lastTime = UnixTime(0)
-    private var latest: [TrackableID: [LiveUpdate.Kind: LiveUpdate]] = [:]
+    private var latest: [TrackableID: LatestUpdates] = [:]
     private var places: [TrackableID: Coordinate] = [:]
     /// The positions that the trackables had when the connection to the broker was lost.
     private var lost: [TrackableID: Location] = [:]
@@ -82,8 +82,8 @@ package struct LiveHubState: Sendable {
     package func known(_ id: TrackableID) -> LiveState.Known? {
         guard let latest = self.latest[id] else { return nil }
         var members: [String: [UInt8]] = [:]
-        for (kind, update) in latest where kind != .position && !kind.isOfJourney && !update.isCleared {
-            members[kind.rawValue] = update.payload
+        for update in latest.all where update.kind != .position && !update.kind.isOfJourney && !update.isCleared {
+            members[update.kind.rawValue] = update.payload
         }
         return LiveState.Known(
             position: latest[.position]?.location, enhancement: latest[.position]?.enhancement, members: members,
@@ -194,7 +194,7 @@ package struct LiveHubState: Sendable {
     package func delivered(_ update: LiveUpdate, to selection: LiveSelection) -> [LiveUpdate] {
         guard selection.wants(update) else { return [] }
         guard selection.isEntered(by: update) else { return [update] }
-        let known = (self.latest[update.trackable] ?? [:]).values.filter {
+        let known = (self.latest[update.trackable]?.all ?? []).filter {
             $0.kind != .position && $0.id.number < update.id.number && selection.mayDeliver($0)
         }
         return self.shared(known.sorted { $0.id.number < $1.id.number }.map(\.withoutID), with: selection) + [update]
@@ -204,7 +204,7 @@ package struct LiveHubState: Sendable {
     /// interrupted stream can resume from any of these events.
     func snapshot(_ selection: LiveSelection) -> [LiveUpdate] {
         let ids = selection.named.map { $0.filter { self.latest[$0] != nil } } ?? self.trackables
-        let updates = ids.flatMap { id in (self.latest[id] ?? [:]).values.filter { self.isRetained($0, selection) } }
+        let updates = ids.flatMap { id in (self.latest[id]?.all ?? []).filter { self.isRetained($0, selection) } }
         return self.shared(updates.sorted { $0.id.number < $1.id.number }, with: selection)
     }
 
@@ -327,7 +327,7 @@ package struct LiveHubState: Sendable {
         self.number = update.id.number
         self.ring.append(update)
         if update.kind.isReplaced, !update.isLate {
-            self.latest[update.trackable, default: [:]][update.kind] = update
+            self.latest[update.trackable, default: LatestUpdates()][update.kind] = update
             if self.latest.count > self.maximumTrackables { self.forget() }
         }
         return update
@@ -336,7 +336,7 @@ package struct LiveHubState: Sendable {
     /// Forgets an eighth of the trackables, those with the oldest updates. Removing many at once keeps the cost of each
     /// update low.
     private mutating func forget() {
-        let delivered = self.latest.mapValues { kinds in kinds.values.map(\.id.number).max() ?? 0 }
+        let delivered = self.latest.mapValues { known in known.all.map(\.id.number).max() ?? 0 }
         let surplus = self.latest.count - self.maximumTrackables * 7 / 8
         for (id, _) in delivered.sorted(by: { $0.value < $1.value }).prefix(surplus) {
             self.latest[id] = nil

@@ -30,7 +30,7 @@ package struct LiveUpdate: Sendable, Hashable {
     package let placeBefore: Coordinate?
     /// The position of an update of kind `position`, without the earlier points that its message also contains. `nil`
     /// if the update clears the position, and for other kinds.
-    package let location: Location?
+    package var location: Location? { self.detail?.location }
     /// `true` if the update does not describe the present. A position is late if a newer one was received before, an
     /// event if it happened long before it was received, and a trip if it was received in a batch of records for the
     /// history. A late update never changes the current state.
@@ -38,10 +38,30 @@ package struct LiveUpdate: Sendable, Hashable {
     /// The update as the bytes of a server-sent event.
     package let frame: ByteBuffer
     /// The match of the position with a road; `nil` for a position as its publisher published it, and for other kinds.
-    package var enhancement: Enhancement? = nil
+    package var enhancement: Enhancement? { self.detail?.enhancement }
     /// The trackable's journey and estimate at an update of one of them or of the resolution in force; `nil` for other
     /// kinds. A share link shows a part of them.
-    package var progress: JourneyProgress? = nil
+    package var progress: JourneyProgress? {
+        get { self.detail?.progress }
+        set { self.detail = Detail(self.location, self.enhancement, newValue) }
+    }
+    private var detail: Detail?
+
+    /// Creates an update from its parts.
+    package init(
+        id: LiveEventID, trackable: TrackableID, kind: Kind, place: Coordinate?, placeBefore: Coordinate?,
+        location: Location?, isLate: Bool, frame: ByteBuffer, enhancement: Enhancement? = nil,
+        progress: JourneyProgress? = nil
+    ) {
+        self.id = id
+        self.trackable = trackable
+        self.kind = kind
+        self.place = place
+        self.placeBefore = placeBefore
+        self.isLate = isLate
+        self.frame = frame
+        self.detail = Detail(location, enhancement, progress)
+    }
 
     /// `true` if the encoded event begins with its event id.
     var hasID: Bool { self.frame.readableBytesView.starts(with: Array("id: ".utf8)) }
@@ -81,6 +101,49 @@ package struct LiveUpdate: Sendable, Hashable {
     /// `true` if the update reports that the trackable no longer has a value of this kind, such as a position or a
     /// trip.
     var isCleared: Bool { self.payload == JSONValue.object(["trackable": .text(self.trackable.rawValue)]).json }
+}
+
+/// The values of an update that most updates do not have. They are on the heap, so that the other updates are small.
+private final class Detail: Hashable, Sendable {
+    let location: Location?
+    let enhancement: Enhancement?
+    let progress: JourneyProgress?
+
+    /// Creates the values of an update; returns `nil` if all of them are `nil`.
+    init?(_ location: Location?, _ enhancement: Enhancement?, _ progress: JourneyProgress?) {
+        guard location != nil || enhancement != nil || progress != nil else { return nil }
+        self.location = location
+        self.enhancement = enhancement
+        self.progress = progress
+    }
+
+    static func == (one: Detail, other: Detail) -> Bool {
+        one.location == other.location && one.enhancement == other.enhancement && one.progress == other.progress
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(self.location) }
+}
+
+/// The newest update of each kind about one trackable.
+struct LatestUpdates: Sendable {
+    /// The updates, in the order in which their kinds were first received.
+    private(set) var all: [LiveUpdate] = []
+
+    subscript(kind: LiveUpdate.Kind) -> LiveUpdate? {
+        get { self.all.first { $0.kind == kind } }
+        set {
+            let index = self.all.firstIndex { $0.kind == kind }
+            switch (index, newValue) {
+            case (let index?, let update?): self.all[index] = update
+            case (let index?, nil): self.all.remove(at: index)
+            case (nil, let update?):
+                // A trackable has few kinds, so an array of exactly their number saves memory.
+                self.all.reserveCapacity(self.all.count + 1)
+                self.all.append(update)
+            case (nil, nil): break
+            }
+        }
+    }
 }
 
 /// The id of an event in a live stream. A client sends it when it reconnects, to resume after this event.
