@@ -202,8 +202,11 @@ finish() {
     fi
     write_grants
     if [ -d "$dir/data" ]; then keep_owner "$dir/data" "$dir/data"; fi # the broker writes there
-    echo "$program: $name is in $dir; now make the broker read it: kill -HUP its process" >&2
+    echo "$program: $name is in $dir; now make the broker read it: $(reload_command)" >&2
 }
+
+# The command that makes the brokers of the directory read their files again. The scripts that start several brokers note it.
+reload_command() { cat "$dir/reload" 2>/dev/null || echo 'kill -HUP its process'; }
 
 make_certificate() {
     if [ -e "$dir/certs/clients/$name.crt" ]; then
@@ -235,7 +238,6 @@ make_password() {
             generated=yes
         fi
     fi
-    command -v mosquitto_passwd >/dev/null || die 1 "mosquitto_passwd is not installed (Debian: apt install mosquitto)"
     copy=$(mktemp "$dir/.passwords.XXXXXX")
     trap 'rm -f "$copy" "$copy.tmp"' EXIT
     cp -p "$dir/passwords" "$copy"
@@ -243,11 +245,9 @@ make_password() {
         awk -v line="$name:$hash" '{ print } END { print line }' "$dir/passwords" >"$copy"
         echo "$program: $name has the password of $like" >&2
     else
-        # Asked for twice, on standard input: an argument would be seen in the list of processes.
-        printf '%s\n%s\n' "$password" "$password" | mosquitto_passwd "$copy" "$name" >/dev/null ||
-            die 1 "mosquitto_passwd failed"
+        hash_password
     fi
-    grep -q "^$name:\\\$" "$copy" || die 1 "mosquitto_passwd wrote no hash"
+    grep -q "^$name:\\\$" "$copy" || die 1 "cannot add the password of $name: its hash was not written"
     keep_owner "$dir/passwords" "$copy"
     mv -f "$copy" "$dir/passwords"
     trap - EXIT
@@ -255,6 +255,13 @@ make_password() {
         echo "$program: the password of $name, shown only now:" >&2
         echo "$password"
     fi
+}
+
+# Writes the hash of the password into the copy of the file.
+hash_password() {
+    command -v mosquitto_passwd >/dev/null || die 1 "mosquitto_passwd is not installed (Debian: apt install mosquitto)"
+    # Asked for twice, on standard input: an argument would be seen in the list of processes.
+    printf '%s\n%s\n' "$password" "$password" | mosquitto_passwd "$copy" "$name" >/dev/null || die 1 "mosquitto_passwd failed"
 }
 
 # Adds the missing lines to the user's section and removes superseded ones. A new root gets the lines of everyone. A device

@@ -77,15 +77,7 @@ final class RecordStage: Sendable {
 
     /// The names of the points that are stored.
     func stored() async throws -> Set<TestRecorder.Name> {
-        var names: [TestRecorder.Name] = []
-        try await self.withStore { store in
-            try await store.readAll(PointQuery(self.van), pageSize: 10_000) { page in
-                names += page.compactMap { point in
-                    guard let stream = point.location.stream, let seq = point.location.seq else { return nil }
-                    return TestRecorder.Name(stream: stream, seq: seq)
-                }
-            }
-        }
+        let names = try await self.withStore { try await $0.storedNames(of: self.van) }
         #expect(Set(names).count == names.count, "a point is stored twice")
         return Set(names)
     }
