@@ -6,7 +6,8 @@ import TrackingCore
 final class PostgresConnection: @unchecked Sendable {  // used only while the lock of its thread is held
     private let pointer: OpaquePointer
 
-    /// Connects to a PostgreSQL server, waiting at most 10 s. A server that stops answering is given up after 15 s. The
+    /// Connects to a PostgreSQL server, waiting at most 10 s. If the address has several servers, connects to the first
+    /// one that can be written, waiting at most 3 s for each. A server that stops answering is given up after 15 s. The
     /// address may set other times.
     ///
     /// - Parameter address: A URL (`postgres://…`) or another connection string of libpq.
@@ -55,8 +56,11 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
             ("connect_timeout", "10"), ("tcp_user_timeout", "15000"), ("keepalives_idle", "5"),
             ("keepalives_interval", "5"), ("keepalives_count", "3"), ("application_name", "godwit"),
         ]
-        let mode = PostgresProtection.mode(
-            options: Self.options(of: address) ?? [:], environment: Self.environment)
+        let given = Self.options(of: address) ?? [:]
+        if (given["host"] ?? given["hostaddr"])?.contains(",") == true {
+            options += [("connect_timeout", "3"), ("target_session_attrs", "read-write")]
+        }
+        let mode = PostgresProtection.mode(options: given, environment: Self.environment)
         if let mode { options.append(("sslmode", mode)) }
         // Of repeated options, libpq uses the last one, which is that of the address.
         options.append(("dbname", address))

@@ -6,6 +6,10 @@ public final class PostgresHistoryStore: HistoryStore {
     let writer: PostgresThread
     let reader: PostgresThread
     let known = Mutex(PostgresLedger())
+    /// The lease without which no batch is stored; `nil` for a recorder that needs none.
+    private let lease = Mutex<RecorderLease?>(nil)
+    /// `true` after ``reconnect()``, until the next write empties the cache.
+    private let isStale = Mutex(false)
 
     /// Opens a history. By default, makes it if the database has none.
     ///
@@ -68,7 +72,9 @@ public final class PostgresHistoryStore: HistoryStore {
     private func store(
         _ batch: RecordingBatch, how: PostgresWriting.Points
     ) async throws(TrackingError) -> StoreReport {
-        try await self.write { connection, known throws(TrackingError) in
+        let lease = self.lease.withLock { $0 }
+        return try await self.write { connection, known throws(TrackingError) in
+            try lease?.check(connection)
             try known.makePartitions(for: batch, connection)
             let (changes, isAlone) = try known.begin(batch, connection)
             let writing = PostgresWriting(connection, how)
@@ -87,6 +93,12 @@ public final class PostgresHistoryStore: HistoryStore {
         try await self.writer.perform { connection throws(TrackingError) in
             let result: Result<Value, TrackingError> = self.known.withLock { known in
                 do throws(TrackingError) {
+                    if self.isStale.withLock({ isStale in
+                        defer { isStale = false }
+                        return isStale
+                    }) {
+                        known.failed()
+                    }
                     try known.lookForStandstill(connection)
                     return .success(try body(connection, &known))
                 } catch {
@@ -105,6 +117,19 @@ public final class PostgresHistoryStore: HistoryStore {
             try PostgresLedger.load([trackable], connection).first?.trackable.acknowledgement
                 ?? Acknowledgement(streams: [:])
         }
+    }
+
+    /// Lets the store accept batches only while the recorder has a lease. A batch is refused with `storeFailed` when
+    /// another recorder has the lease.
+    public func require(_ lease: RecorderLease) { self.lease.withLock { $0 = lease } }
+
+    /// Closes the connections to the server, and ends the calls that use them. The next call connects again, perhaps to
+    /// another server of the address, and reads anew what the tables contain.
+    public func reconnect() {
+        self.writer.close()
+        self.reader.close()
+        // A write may be using the cache now, and waits for a server that does not answer.
+        self.isStale.withLock { $0 = true }
     }
 
     /// Closes the two connections to the server, and ends calls that still use them. See ``HistoryStore/close()``.
