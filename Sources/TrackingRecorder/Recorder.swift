@@ -63,6 +63,10 @@ public final class Recorder<Transport: MessageTransport>: Service {
     /// ``run()`` returns afterwards.
     public func finish() { self.mailbox.post(.stop) }
 
+    /// Requests that the recorder stops at once, because another recorder takes over: it neither stores nor acknowledges
+    /// the messages that it has received, so that the broker delivers them again. ``run()`` returns afterwards.
+    public func abandon() { self.mailbox.post(.abandon) }
+
     /// Receives and stores messages until ``finish()`` is called, the service is shut down gracefully, or the task is
     /// cancelled. Call it once.
     ///

@@ -15,9 +15,11 @@ struct RecorderMetrics: Sendable {
     private let lag = Meter(label: "godwit_recorder_lag_seconds")
     private let isStoreAway = Meter(label: "godwit_recorder_store_away")
     private let isConnected = Meter(label: "godwit_recorder_connected")
+    private let isActive = Meter(label: "godwit_recorder_active")
 
     init() {
         for meter in [self.withheld, self.lag, self.isStoreAway, self.isConnected] { meter.set(0) }
+        self.isActive.set(1)
     }
 
     /// Counts the records of a batch that was stored, and the time that storing it took.
@@ -74,6 +76,8 @@ struct RecorderMetrics: Sendable {
         "godwit_recorder_lag_seconds":
             "Age in seconds of the oldest message that the recorder received and has not stored yet.",
         "godwit_recorder_store_away": "1 while the recorder cannot write to the history, otherwise 0.",
+        "godwit_recorder_active":
+            "0 while this recorder waits because another one with its name is active, otherwise 1.",
         "godwit_recorder_connected": "1 while the recorder's connection that receives messages is up, otherwise 0.",
     ]
 }

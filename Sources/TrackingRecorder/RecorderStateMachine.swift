@@ -27,6 +27,8 @@ package struct RecorderStateMachine: Sendable {
         case timer
         /// The program requests that the recorder stops in an orderly way.
         case stop
+        /// The program requests that the recorder stops at once and stores nothing more.
+        case abandon
     }
 
     /// An output of the recorder's state machine, which ``Recorder`` performs.
@@ -144,6 +146,7 @@ package struct RecorderStateMachine: Sendable {
             if !self.isStopping {
                 self.ending = .storing(until: moment.now.advanced(by: RecorderConfiguration.stopLimit))
             }
+        case .abandon: self.discardAll(at: moment)
         }
         return actions + self.storeIfDue(at: moment) + self.closeIfDone(at: moment)
     }
@@ -220,9 +223,15 @@ package struct RecorderStateMachine: Sendable {
 
     mutating func fail(_ error: TrackingError, at moment: Moment) -> [Action] {
         self.failure = self.failure ?? error
+        self.discardAll(at: moment)
+        return [.deliver(.failed(error))]
+    }
+
+    /// Begins to stop without storing the received messages. The broker delivers them again, because they are not
+    /// acknowledged.
+    private mutating func discardAll(at moment: Moment) {
         self.store.discardAll()
         if self.ending != .leaving { self.ending = .storing(until: moment.now) }
-        return [.deliver(.failed(error))]
     }
 
     private mutating func timerFired(at moment: Moment) -> [Action] {

@@ -32,7 +32,8 @@ private struct RecorderConversation {
 
     /// `with window 1`, `with group team`, `with history` before everything else, `intake 0 [present]`, `intake lost|closed`,
     /// `member 0`, `member lost|closed`, `granted [not +/history]`, `acked`, `refused`, `point 3`, `batch 3`, `left`, `stored 3`, `store fails`,
-    /// `store refuses`, `store unusable`, `dropped 7`, `heartbeat`, `acknowledged`, `own offline mine/0`, `expect`, `wait 0.05`, `stop`.
+    /// `store refuses`, `store unusable`, `dropped 7`, `heartbeat`, `acknowledged`, `own offline mine/0`, `expect`, `wait 0.05`, `stop`,
+    /// `abandon`.
     mutating func happen(_ words: [String]) throws -> [String] {
         let lost = Disconnection(
             reason: nil, retry: words.last == "closed" ? nil : .seconds(1), lasted: .zero)
@@ -61,6 +62,7 @@ private struct RecorderConversation {
         case "wait": return self.wait(.seconds(try #require(Double(words[1]))))
         case "expect": return self.happened(.expect([try TrackableID("van")]))
         case "stop": return self.happened(.stop)
+        case "abandon": return self.happened(.abandon)
         case "stored": return self.happened(.stored(try self.acknowledgement(words[1])))
         case "store":
             let code: TrackingError.Code =
