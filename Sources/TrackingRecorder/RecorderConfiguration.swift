@@ -45,7 +45,7 @@ public struct RecorderConfiguration: MemberConfiguration, Hashable {
     /// While a write is under way or has failed, messages wait longer.
     public static let longestWait = Duration.milliseconds(50)
     /// The delay of acknowledgements that no device waits for (those of live positions), so that several are published
-    /// together. A trackable gets at most one of them a minute.
+    /// together.
     public static let acknowledgementPause = Duration.seconds(5)
     /// The value of ``clearsAfter`` that the protocol recommends: 7 days. A client that comes back earlier finds its
     /// retained messages unchanged.

@@ -22,8 +22,8 @@ struct RecorderPage: Sendable {
     var through = 0
     /// The number of the intake connection on which the page's messages were received; -1 if there was no connection.
     var connection = -1
-    /// The reasons for which acknowledgements are published once the page is stored.
-    var reasons = AcknowledgementReasons()
+    /// The trackables on the page whose devices wait for an acknowledgement of the recorder.
+    var awaited: Set<TrackableID> = []
     /// The acknowledgements, by trackable, to publish once all records of the page are stored durably.
     private(set) var acknowledgements: [TrackableID: Acknowledgement] = [:]
     /// The parts into which the page was divided after the store rejected the whole page. They are stored one after the
@@ -98,5 +98,17 @@ struct RecorderPage: Sendable {
         case search
         /// The search for the rejected record continues: the recorder stores the next part of the batch.
         case goOn
+    }
+}
+
+extension RecordingBatch {
+    /// The trackables whose devices wait for an acknowledgement. A device waits after it sent a batch of records or a
+    /// publisher's presence, or a message that was quarantined. A presence that was cleared does not count.
+    var awaited: Set<TrackableID> {
+        let recorded = self.recordings.lazy.filter { recording in
+            recording.declaration != nil
+                || recording.state.map { $0.json != nil && $0.name.hasPrefix("publisher/") } ?? false
+        }
+        return Set(recorded.map(\.trackable)).union(self.refused.lazy.compactMap(\.trackable))
     }
 }

@@ -106,30 +106,19 @@ extension RecorderStateMachine {
 
     // MARK: - Acknowledgements
 
-    /// Adds acknowledgements of durable records to the queue, and publishes at once those that may not wait: those for
-    /// which a device waits, and all of a recorder that belongs to a group. The others are published later together.
+    /// Adds acknowledgements of durable records to the queue, and publishes at once those that may not wait: the
+    /// awaited ones, and all of a recorder that belongs to a group. The others are published later together.
     ///
     /// - Parameters:
     ///   - acknowledgements: The acknowledgements, by trackable.
-    ///   - reasons: The reasons for which they are published.
-    ///   - now: The time on the monotonic clock.
+    ///   - awaited: The trackables whose devices wait for an acknowledgement.
     mutating func acknowledge(
-        _ acknowledgements: [TrackableID: Acknowledgement], for reasons: AcknowledgementReasons, now: MonotonicTime
+        _ acknowledgements: [TrackableID: Acknowledgement], awaited: Set<TrackableID>, now: MonotonicTime
     ) -> [Action] {
         let urgent = self.acknowledgements.add(
-            acknowledgements, for: reasons, isDelayed: self.configuration.group == nil,
+            acknowledgements, awaited: awaited, isDelayed: self.configuration.group == nil,
             isAnnounced: self.member.session.isAnnounced, now: now)
         return Self.voice(urgent.map { self.publish($0.acknowledgement, of: $0.id) })
-    }
-
-    /// Publishes the pending acknowledgements that are due if the recorder has published its liveness on the present
-    /// connection. Otherwise all remain pending.
-    mutating func publishDueAcknowledgements(now: MonotonicTime) -> [Action] {
-        guard self.member.session.isAnnounced else {
-            self.acknowledgements.cancelDeadline()
-            return []
-        }
-        return Self.voice(self.acknowledgements.takeDue(now: now).map { self.publish($0.value, of: $0.key) })
     }
 
     /// Publishes all pending acknowledgements if the recorder has published its liveness on the present connection.

@@ -211,7 +211,7 @@ package struct RecorderStateMachine: Sendable {
                 let through = isLast ? self.intake.received : page.through
                 actions.append(.intake([.acknowledge(through: through, connection: page.connection)]))
             }
-            actions += self.acknowledge(page.acknowledgements, for: page.reasons, now: moment.now)
+            actions += self.acknowledge(page.acknowledgements, awaited: page.awaited, now: moment.now)
             return actions + self.storeIfDue(at: moment, isNext: true)
         }
     }
@@ -236,9 +236,7 @@ package struct RecorderStateMachine: Sendable {
 
     private mutating func timerFired(at moment: Moment) -> [Action] {
         var actions = self.store.timerFired(now: moment.now)
-        if let until = self.acknowledgements.deadline, until <= moment.now {
-            actions += self.publishDueAcknowledgements(now: moment.now)
-        }
+        if let until = self.acknowledgements.deadline, until <= moment.now { actions += self.publishAcknowledgements() }
         if !self.isStopping {
             actions += self.perform(self.share.timerFired(now: moment.now), now: moment.now)
             let subscriptions = self.intake.timerFired(now: moment.now)

@@ -124,7 +124,7 @@ struct StoreQueue: Sendable {
         var page = self.waiting
         page.through = through
         page.connection = connection
-        page.reasons = AcknowledgementReasons(page.batch)
+        page.awaited = page.batch.awaited
         self.waiting = RecorderPage()
         self.storing = .busy(Attempt(page: page, since: now))
         return [.store(page.batch)]

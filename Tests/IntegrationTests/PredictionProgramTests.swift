@@ -36,15 +36,14 @@ import TrackingCore
         #expect(errors.count > 1 && errors == errors.sorted() && Set(errors).count == errors.count)
         // A fix ends the predictions, and is recorded.
         try writer.write(contentsOf: feature(52.01, at: start + 60))
+        try await tap.wait { tap in
+            tap.messages(on: "van-7/ack/keeper").contains { $0.payload.contains(":2}") }
+        }
         try await watch.wait { output in
             output.split(separator: "\n").contains { $0.contains("52.01]") && $0.contains(#""type":"ACTUAL""#) }
         }
         agent.terminate()
         #expect(try await agent.result(within: .seconds(60)).code == 0)
-        // The recorder acknowledges at once when the agent stops tracking.
-        try await tap.wait { tap in
-            tap.messages(on: "van-7/ack/keeper").contains { $0.payload.contains(":2}") }
-        }
         recorder.terminate()
         #expect(try await recorder.result(within: .seconds(60)).code == 0)
         let stored = try await Programs.run("godwit", ["history", "van-7", "--store", "sqlite:\(history)"])

@@ -89,8 +89,7 @@ struct RabbitMQTests {
                 "--acknowledge-by", "team",
             ])
         #expect(agent.code == 0, "\(agent.errors)")
-        let stored = try await server.value("SELECT count(*) FROM point", in: address)
-        #expect(stored == "20")
+        try await waitUntil { try await server.value("SELECT count(*) FROM point", in: address) == "20" }
         recorder.terminate()
         #expect(try await recorder.result(within: .seconds(60)).code == 0, "\(recorder.errors)")
     }

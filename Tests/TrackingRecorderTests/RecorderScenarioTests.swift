@@ -31,7 +31,7 @@ private struct RecorderConversation {
     }
 
     /// `with window 1`, `with group team`, `with history` before everything else, `intake 0 [present]`, `intake lost|closed`,
-    /// `member 0`, `member lost|closed`, `granted [not +/history]`, `acked`, `refused`, `point 3`, `batch 3`, `left`, `stored 3`, `store fails`,
+    /// `member 0`, `member lost|closed`, `granted [not +/history]`, `acked`, `refused`, `point 3`, `batch 3`, `stored 3`, `store fails`,
     /// `store refuses`, `store unusable`, `dropped 7`, `heartbeat`, `acknowledged`, `own offline mine/0`, `expect`, `wait 0.05`, `stop`,
     /// `abandon`.
     mutating func happen(_ words: [String]) throws -> [String] {
@@ -91,7 +91,6 @@ private struct RecorderConversation {
             return self.receive(
                 "tracking/van/history",
                 #"{"batch":"b\#(words[1])","stream":"s1","oldest":1,"points":[],"remaining":0}"#)
-        case "left": return self.receive("tracking/van/publisher/box", "")
         case "heartbeat":
             return self.receive(
                 "tracking/_clients/keeper", #"{"status":"online","session":"mine","connection":0,"lease":90}"#)

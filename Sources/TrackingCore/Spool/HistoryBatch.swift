@@ -41,9 +41,6 @@ public struct Acknowledgement: Hashable, Sendable {
 
     /// The maximum number of streams in an acknowledgement: 8. A receiver ignores further ones.
     public static let maximumStreams = 8
-    /// The shortest time between two acknowledgements that a recorder publishes for a trackable without being asked,
-    /// after it stored live positions: 60 s.
-    package static let liveInterval: Duration = .seconds(60)
 
     /// Makes an acknowledgement with the acknowledged number of each stream.
     public init(streams: [StreamID: UInt64]) { self.streams = streams }

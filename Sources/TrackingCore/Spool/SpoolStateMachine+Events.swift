@@ -126,7 +126,7 @@ extension SpoolStateMachine {
     public mutating func takenLive(_ seqs: SeqSet, now: MonotonicTime) -> [Action] {
         let place = self.streams.count - 1
         self.streams[place].liveEnded(seqs)
-        return self.taken(seqs, isLive: true, at: place, now: now) + self.progress(now: now)
+        return self.taken(seqs, at: place, now: now) + self.progress(now: now)
     }
 
     /// Handles that publishing these records as the newest position failed: the broker rejected the message, or the
@@ -218,7 +218,6 @@ extension SpoolStateMachine {
     ) -> [Action] {
         guard self.counts(recorder) else { return [] }
         var actions: [Action] = []
-        var advanced: Set<StreamID> = []
         for (stream, seq) in acknowledgement.streams {
             guard let place = self.place(of: stream) else { continue }
             if self.provesReuse(seq, given: given, ofStreamAt: place) { actions += self.beginAnew(now: now) }
@@ -226,10 +225,7 @@ extension SpoolStateMachine {
             guard seq <= self.streams[place].last || self.streams[place].isEnded else { continue }
             let (before, safe) = (self.recorders.acknowledged[recorder]?[stream] ?? 0, self.safe(of: stream))
             self.recorders.acknowledged[recorder, default: [:]][stream] = seq
-            if self.safe(of: stream) > safe {
-                advanced.insert(stream)
-                self.recorderAnswered(isWorking: true, at: place, now: now)
-            }
+            if self.safe(of: stream) > safe { self.recorderAnswered(isWorking: true, at: place, now: now) }
             if seq < before {
                 // The acknowledgement is trusted: records that are still on disk are sent again, and the others are
                 // declared gone.
@@ -238,7 +234,7 @@ extension SpoolStateMachine {
             }
             actions += self.removeSafe(at: place)
         }
-        if !isRetained { self.recorderAnswered(recorder, besides: advanced, now: now) }
+        if !isRetained { self.recorderAnswered(recorder, now: now) }
         return actions + self.progress(now: now)
     }
 
@@ -254,16 +250,11 @@ extension SpoolStateMachine {
 
     /// Handles that a recorder proved to be running. The records that the recorder has not acknowledged may have been
     /// lost on the way. They are sent again if the recorder does not acknowledge them within a wait that begins now.
-    ///
-    /// - Parameter advanced: The streams of which this message acknowledged further records.
-    private mutating func recorderAnswered(
-        _ recorder: ClientID, besides advanced: Set<StreamID>, now: MonotonicTime
-    ) {
+    private mutating func recorderAnswered(_ recorder: ClientID, now: MonotonicTime) {
         let isNew = self.recorders.answering.insert(recorder).inserted
         let isUnnamed = self.configuration.recorders.isEmpty
         for place in self.streams.indices {
             let stream = self.streams[place].id
-            guard !advanced.contains(stream) || (isNew && isUnnamed) else { continue }
             // Another recorder may be the one that does not answer.
             guard isUnnamed || self.recorders.acknowledged[recorder]?[stream] ?? 0 == self.safe(of: stream) else {
                 continue
@@ -345,13 +336,11 @@ extension SpoolStateMachine {
     }
 
     /// Sends all unsent records now, without waiting for full batches. Records that the recorders have not acknowledged
-    /// while they were silent are sent again first. If live positions wait for an acknowledgement, a batch asks the
-    /// recorders for it.
+    /// while they were silent are sent again first.
     public mutating func flush(now: MonotonicTime) -> [Action] {
         for index in self.streams.indices {
             self.streams[index].endStall(now: now)
             self.streams[index].hurry(through: self.streams[index].last)
-            self.streams[index].askRecorders()
         }
         return self.progress(now: now)
     }

@@ -184,20 +184,15 @@ extension SpoolStateMachine {
     /// - Parameters:
     ///   - seqs: The numbers of the records.
     ///   - batch: The id of their batch; `nil` for records that were published as the newest position, outside a batch.
-    ///   - isLive: `true` for records that were published as the newest position.
     ///   - place: The index of the stream.
     ///   - now: The time on the monotonic clock.
-    mutating func taken(
-        _ seqs: SeqSet, by batch: String? = nil, isLive: Bool = false, at place: Int, now: MonotonicTime
-    ) -> [Action] {
+    mutating func taken(_ seqs: SeqSet, by batch: String? = nil, at place: Int, now: MonotonicTime) -> [Action] {
         let there = seqs.intersection(self.streams[place].stored)
         guard !there.isEmpty else { return [] }
         guard self.configuration.needsRecorder else { return self.becameSafe(there, at: place) }
-        let answers = self.streams[place].answers
-        var wait = self.acknowledgementWait(of: self.streams[place], afterProbes: answers.unansweredProbes)
-        // A recorder that works acknowledges live positions later than batches.
-        if isLive, answers.unansweredProbes == 0, !answers.isReopened { wait += Acknowledgement.liveInterval }
-        self.streams[place].taken(there, by: batch, isLive: isLive, now: now, wait: wait)
+        let wait = self.acknowledgementWait(
+            of: self.streams[place], afterProbes: self.streams[place].answers.unansweredProbes)
+        self.streams[place].taken(there, by: batch, now: now, wait: wait)
         let answer = self.configuration.expectsLaterRecorder ? [Action.taken(self.streams[place].id, there)] : []
         return answer + self.removeSafe(at: place)
     }

@@ -60,9 +60,6 @@ struct SpoolStream: Hashable, Sendable {
     private(set) var waitingSince: MonotonicTime?
     /// The record number up to which unsent records of this stream are sent now, without waiting for a full batch.
     private(set) var urgentThrough: UInt64 = 0
-    /// The record number up to which a caller waits for the recorders' acknowledgement, so that the recorders are asked
-    /// for it.
-    private var askedThrough: UInt64 = 0
 
     /// Records that the broker has acknowledged and that wait for the acknowledgement of a required recorder.
     private struct Taken: Sendable {
@@ -70,9 +67,6 @@ struct SpoolStream: Hashable, Sendable {
         /// The id of the batch in which the records were sent; `nil` for records that were published outside a batch or
         /// in several batches.
         let batch: String?
-        /// `true` for live positions. A recorder may acknowledge them ``Acknowledgement/liveInterval`` later than a
-        /// batch.
-        var isLive = false
         var since: MonotonicTime
         /// The time at which these records are sent again if no recorder has acknowledged them by then.
         var until: MonotonicTime
@@ -88,8 +82,6 @@ struct SpoolStream: Hashable, Sendable {
     /// The maximum number of batches whose ids are remembered after the broker acknowledged them. The records of
     /// further batches get a new batch id when they are sent again.
     static let maximumTaken = 1_000
-    /// The time that a live position may take from the broker's answer until a recorder has stored it: 5 s.
-    static let liveTransit: Duration = .seconds(5)
 
     static func == (left: Self, right: Self) -> Bool {
         left.id == right.id && left.stored == right.stored && left.pending == right.pending && left.live == right.live
@@ -185,50 +177,23 @@ struct SpoolStream: Hashable, Sendable {
     /// - Parameters:
     ///   - seqs: The numbers of the records.
     ///   - batch: The id of their batch; `nil` for records that were published outside a batch.
-    ///   - isLive: `true` for live positions.
     ///   - now: The time on the monotonic clock.
     ///   - wait: The time after which the records are sent again without an acknowledgement. They are not sent again
     ///     before the records that wait already.
-    mutating func taken(
-        _ seqs: SeqSet, by batch: String?, isLive: Bool = false, now: MonotonicTime, wait: Duration
-    ) {
+    mutating func taken(_ seqs: SeqSet, by batch: String?, now: MonotonicTime, wait: Duration) {
         self.pending.subtract(seqs)
         let there = seqs.intersection(self.stored)
+        let until = max(now.advanced(by: wait), self.taken.last?.until ?? now)
         guard !there.isEmpty else { return self.pendingMayHaveEnded() }
-        let until = self.resendTime(isLive: isLive, now: now, wait: wait)
         self.unrecordedSince = self.unrecordedSince ?? now
         let isFull = self.taken.count >= Self.maximumTaken
         if isFull, let last = self.taken.indices.last, self.taken[last].batch == nil {
             self.taken[last].seqs.formUnion(there)
-            (self.taken[last].since, self.taken[last].until, self.taken[last].isLive) = (now, until, isLive)
+            (self.taken[last].since, self.taken[last].until) = (now, until)
         } else {
-            self.taken.append(
-                Taken(seqs: there, batch: isFull ? nil : batch, isLive: isLive, since: now, until: until))
+            self.taken.append(Taken(seqs: there, batch: isFull ? nil : batch, since: now, until: until))
         }
-        if isLive, there.first ?? .max <= self.askedThrough { self.needsDeclaration = true }
         self.pendingMayHaveEnded()
-    }
-
-    /// Returns the time at which records that the broker acknowledges now are sent again.
-    ///
-    /// A recorder answers a batch at once, and its answer includes the live positions before the batch. They are
-    /// therefore sent again with the batch at the latest.
-    private mutating func resendTime(isLive: Bool, now: MonotonicTime, wait: Duration) -> MonotonicTime {
-        let end = now.advanced(by: wait)
-        guard !isLive else { return max(end, self.taken.last?.until ?? now) }
-        let until = max(end, self.taken.last { !$0.isLive }?.until ?? now)
-        for index in self.taken.indices.reversed() {
-            guard self.taken[index].until > until else { break }
-            self.taken[index].until = until
-        }
-        return until
-    }
-
-    /// Requests the recorders' acknowledgement of the records so far, because a caller waits for it. Live positions
-    /// would otherwise be acknowledged up to ``Acknowledgement/liveInterval`` later.
-    mutating func askRecorders() {
-        self.askedThrough = self.last
-        if self.taken.contains(where: \.isLive) { self.needsDeclaration = true }
     }
 
     /// Registers that records left the log, for example because they are safe, dropped or quarantined. They are no
@@ -255,27 +220,19 @@ struct SpoolStream: Hashable, Sendable {
     }
 
     /// Handles a message from a recorder, which shows that the recorder runs. The records of this stream that still
-    /// wait for an acknowledgement are then sent again after `wait` at the latest. Live positions that the recorder may
-    /// still acknowledge later are sent again ``Acknowledgement/liveInterval`` after that.
+    /// wait for an acknowledgement are then sent again after `wait` at the latest.
     ///
     /// - Parameters:
     ///   - isWorking: `true` when the message acknowledged further records. The recorder is then given the full `wait`
-    ///     for the remaining ones. It may acknowledge all live positions among them later. Otherwise, it lacks the live
-    ///     positions that were published more than ``liveTransit`` before its message.
+    ///     for the remaining ones.
     ///   - now: The time on the monotonic clock.
     ///   - wait: The time to wait for the recorder before records are sent again.
     mutating func recorderAnswered(isWorking: Bool, now: MonotonicTime, wait: Duration) {
         self.answers.answered(now: now)
         if isWorking, self.unrecordedSince != nil { self.unrecordedSince = now }
         let end = now.advanced(by: wait)
-        var next: MonotonicTime?
-        for index in self.taken.indices.reversed() {
-            let entry = self.taken[index]
-            let isLater = entry.isLive && (isWorking || now < entry.since.advanced(by: Self.liveTransit))
-            let own = isLater ? end.advanced(by: Acknowledgement.liveInterval) : end
-            let until = min(own, next ?? own)
-            self.taken[index].until = isWorking ? until : min(entry.until, until)
-            next = until
+        for index in self.taken.indices {
+            self.taken[index].until = isWorking ? end : min(self.taken[index].until, end)
         }
     }
 
@@ -335,9 +292,7 @@ struct SpoolStream: Hashable, Sendable {
             self.sendAgain(entry.seqs.from(seq + 1), of: entry.batch, now: now)
             let rest = entry.seqs.through(seq)
             guard !rest.isEmpty else { continue }
-            self.taken.append(
-                Taken(
-                    seqs: rest, batch: entry.batch, isLive: entry.isLive, since: entry.since, until: entry.until))
+            self.taken.append(Taken(seqs: rest, batch: entry.batch, since: entry.since, until: entry.until))
         }
         self.sendAgain(self.stored.from(seq + 1), of: nil, now: now)
     }
