@@ -51,6 +51,12 @@ final class EngineScene: Sendable {
     /// Starts the brokers that do not run.
     func start() async throws { try await self.run(self.up.joined(separator: " ")) }
 
+    /// In the long form, waits until no connection counts as short-lived: a client that loses several such connections in a
+    /// row suspects another client with its id, and waits longer.
+    func waitForLastingConnections() async throws {
+        if Self.rounds != nil { try await Task.sleep(for: .seconds(15)) }
+    }
+
     /// Kills a broker, as a power cut would, and returns after its end.
     func kill(_ node: String) async throws {
         let index = try #require(self.nodes.firstIndex(of: node))

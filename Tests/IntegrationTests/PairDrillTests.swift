@@ -20,6 +20,7 @@ import TrackingTesting
         for _ in 0..<(EngineScene.rounds ?? 1) {
             for node in scene.nodes {
                 try await scene.waitForProgress(of: agents, watcher)
+                try await scene.waitForLastingConnections()
                 try await scene.kill(node)
                 try await scene.waitForProgress(of: agents, watcher)
                 try await scene.start()
