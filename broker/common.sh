@@ -208,7 +208,12 @@ finish() {
 # The command that makes the brokers of the directory read their files again. The scripts that start several brokers note it.
 reload_command() { cat "$dir/reload" 2>/dev/null || echo 'kill -HUP its process'; }
 
+# The program whose users these are: mosquitto, or the one that a script of cluster/ has noted.
+engine() { cat "$dir/engine" 2>/dev/null || echo mosquitto; }
+
 make_certificate() {
+    [ "$(engine)" = mosquitto ] ||
+        die 64 "cannot add $name with a certificate: the users of $(engine) in $dir have passwords. Leave --cert out"
     if [ -e "$dir/certs/clients/$name.crt" ]; then
         echo "$program: $name keeps its certificate" >&2
     else
@@ -245,7 +250,7 @@ make_password() {
         awk -v line="$name:$hash" '{ print } END { print line }' "$dir/passwords" >"$copy"
         echo "$program: $name has the password of $like" >&2
     else
-        hash_password
+        "hash_for_$(engine)"
     fi
     grep -q "^$name:\\\$" "$copy" || die 1 "cannot add the password of $name: its hash was not written"
     keep_owner "$dir/passwords" "$copy"
@@ -258,10 +263,24 @@ make_password() {
 }
 
 # Writes the hash of the password into the copy of the file.
-hash_password() {
+hash_for_mosquitto() {
     command -v mosquitto_passwd >/dev/null || die 1 "mosquitto_passwd is not installed (Debian: apt install mosquitto)"
     # Asked for twice, on standard input: an argument would be seen in the list of processes.
     printf '%s\n%s\n' "$password" "$password" | mosquitto_passwd "$copy" "$name" >/dev/null || die 1 "mosquitto_passwd failed"
+}
+
+# The same with bcrypt, which NATS reads. Each connection and each reload costs the server one hash, so it has the lowest cost, 4;
+# a password that was made here has 144 random bits.
+hash_for_nats() {
+    [ ${#password} -le 72 ] || die 64 "a password has at most 72 bytes with NATS; this one has ${#password}"
+    hash=$(printf '%s\n' "$password" | perl -e '
+        chomp(my $password = <STDIN>);
+        open(my $random, "<", "/dev/urandom") or exit 1;
+        read($random, my $bytes, 22) == 22 or exit 1;
+        my @letters = (".", "/", "A".."Z", "a".."z", 0..9);
+        print crypt($password, "\$2b\$04\$" . join("", map { $letters[ord($_) & 63] } split(//, $bytes))) // exit 1;
+    ') || die 1 "cannot hash the password of $name: perl has no bcrypt here (Debian 12: apt install perl-base libcrypt1)"
+    { grep -v "^$name:" "$dir/passwords" || true; echo "$name:$hash"; } >"$copy"
 }
 
 # Adds the missing lines to the user's section and removes superseded ones. A new root gets the lines of everyone. A device

@@ -26,6 +26,22 @@ final class EngineScene: Sendable {
         return try await EngineScene("pair/up", options, nodes: ["a", "b"], ports: [ports[0], ports[2]])
     }
 
+    /// Starts three NATS servers.
+    static func nats() async throws -> EngineScene {
+        let ports = try (0..<9).map { _ in try LoopbackPort.free() }
+        let options = ["--ports", ports.map(String.init).joined(separator: ",")]
+        return try await EngineScene(
+            "cluster/nats up", options, nodes: ["n1", "n2", "n3"], ports: [ports[0], ports[3], ports[6]])
+    }
+
+    /// `true` if the NATS server is installed.
+    static var hasNATS: Bool {
+        let environment = ProcessInfo.processInfo.environment
+        let cache = environment["XDG_CACHE_HOME"] ?? "\(environment["HOME"] ?? "/root")/.cache"
+        let program = environment["GODWIT_NATS_SERVER"] ?? "\(cache)/godwit/nats/nats-server"
+        return FileManager.default.isExecutableFile(atPath: program)
+    }
+
     /// Makes the users, and starts the brokers with them.
     private init(_ script: String, _ options: [String], nodes: [String], ports: [Int]) async throws {
         let folder = self.folder.path()

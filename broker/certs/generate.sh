@@ -9,6 +9,7 @@ days= force=no
 
 usage='usage: generate.sh [options] ca [TITLE]               ca.crt, ca.key, ca.crl (valid for 3650 days)
        generate.sh [options] server HOST...          server.crt, server.key: every name and address clients use
+       generate.sh [options] node HOST...            node.crt, node.key: for connections between the nodes of a cluster
        generate.sh [options] client NAME             clients/NAME.crt, clients/NAME.key; CN is the user name
        generate.sh [options] revoke NAME             puts the certificate of a client, and those before it, on ca.crl
 
@@ -113,13 +114,15 @@ make_server() {
         entry=$(alternative_name "$host") || exit 64
         names="$names${names:+, }$entry"
     done
-    refuse_to_overwrite server.crt server.key
+    refuse_to_overwrite "$command.crt" "$command.key"
     need_authority
-    sign broker "extendedKeyUsage = serverAuth
+    # A node of a cluster accepts connections of other nodes, and makes some.
+    case $command in node) purposes=serverAuth,clientAuth ;; *) purposes=serverAuth ;; esac
+    sign broker "extendedKeyUsage = $purposes
 subjectAltName = $names"
     chmod 644 "$work/crt"
-    install_file key server.key
-    install_file crt server.crt
+    install_file key "$command.key"
+    install_file crt "$command.crt"
 }
 
 make_client() {
@@ -216,7 +219,7 @@ ca)
     case ${1:-} in *[!A-Za-z0-9._\ -]*) die 64 "a title has letters, digits, spaces and . _ -" ;; esac
     make_authority "${1:-Godwit CA}"
     ;;
-server) make_server "$@" ;;
+server | node) make_server "$@" ;;
 client | revoke)
     [ $# = 1 ] || die 64 "$command takes one NAME"
     if [ "$command" = client ]; then make_client "$1"; else revoke "$1"; fi

@@ -1,0 +1,115 @@
+import Foundation
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+import TrackingCore
+import TrackingMQTT
+import TrackingTesting
+
+/// Three NATS servers with the files of `broker/cluster`, and real programs on them. A drill, on a machine that does nothing
+/// else: after a change of nodes, NATS delivers some messages only after tens of seconds.
+///
+/// `GODWIT_DRILL_ROUNDS`: how often each node is killed.
+@Suite(
+    .serialized, .enabled(if: EngineScene.hasNATS && EngineScene.rounds != nil, "a drill: GODWIT_DRILL_ROUNDS, NATS"),
+    .timeLimit(.minutes(30)))
+struct NATSDrillTests {
+    /// A cluster with a recorder, a watcher and agents, each at another node first.
+    private struct Play {
+        let scene: EngineScene
+        let recorder, watcher: RunningProgram
+        let agents: [RunningProgram]
+
+        init() async throws {
+            let scene = try await EngineScene.nats()
+            self.scene = scene
+            self.recorder = try await scene.recorder(at: [0, 1, 2])
+            self.watcher = try scene.watcher(at: [1, 2, 0])
+            self.agents = try scene.trackables.enumerated().map { index, trackable in
+                try scene.agent(trackable, speed: "20", at: [index, 2, 1 - index])
+            }
+            try await self.progress()
+        }
+
+        func progress() async throws { try await self.scene.waitForProgress(of: self.agents, self.watcher) }
+
+        func expectStoredOnce() async throws {
+            try await self.progress()
+            try await self.scene.expectStoredOnce(self.agents)
+            for program in [self.watcher, self.recorder] {
+                #expect(try await program.end().code == 0, "\(program.errors)")
+            }
+        }
+    }
+
+    @Test func nodesThatAreKilledInTurnLoseNothing() async throws {
+        let play = try await Play()
+        for node in (0..<(EngineScene.rounds ?? 1)).flatMap({ _ in play.scene.nodes }) {
+            try await play.scene.waitForLastingConnections()
+            try await play.scene.kill(node)
+            try await play.progress()
+            try await play.scene.start()
+            try await play.progress()
+        }
+        #expect(play.scene.longestPause(of: play.watcher) <= 15)
+        try await play.expectStoredOnce()
+    }
+
+    @Test func aFrozenNodeAndTheLossOfTheMajorityLoseNothing() async throws {
+        let play = try await Play()
+        try play.scene.signal("n1", SIGSTOP)
+        try await Task.sleep(for: .seconds(30))
+        try play.scene.signal("n1", SIGCONT)
+        try await play.progress()
+        #expect(play.scene.longestPause(of: play.watcher) <= 20)
+        for node in ["n1", "n2"] { try await play.scene.kill(node) }
+        try await Task.sleep(for: .seconds(10))
+        try await play.scene.start()
+        try await play.expectStoredOnce()
+    }
+
+    /// The rules of a transport that NATS does not follow. A rule that it follows after all fails the test.
+    private static let lacking: Set<TransportRule> = [.aSharedSubscriptionDivides]
+
+    /// The clients are at different nodes.
+    @Test(arguments: TransportRule.allCases) func theTransportFollowsItsRules(rule: TransportRule) async throws {
+        let scene = try await EngineScene.nats()
+        try await scene.addUserWithAllRights("all", without: "forbidden")
+        let ways = Mutex<[ClientID: FaultProxy]>([:])
+        let stage = TransportStage<MQTTTransport>(
+            forbiddenTopic: "forbidden", isMQTT5: false,
+            makeClient: { id, will in
+                let way = try ways.withLock { ways in
+                    let way = try ways[id] ?? FaultProxy(to: scene.ports[ways.count % scene.ports.count])
+                    ways[id] = way
+                    return way
+                }
+                var configuration = MQTTConfiguration(
+                    endpoints: [MQTTEndpoint(host: "localhost", port: way.port, isTLS: true)], client: id)
+                configuration.tls.authorities = scene.brokerFile("certs/ca.crt")
+                configuration.credentials = MQTTCredentials(user: "all", password: "a-test-password")
+                configuration.firstWait = .milliseconds(20)
+                configuration.will = will
+                return try MQTTTransport(configuration: configuration)
+            }, cut: { id in ways.withLock { $0[id] }?.cut() })
+        var failure: (any Error)?
+        do { try await rule.check(on: stage, within: .seconds(40)) } catch { failure = error }
+        #expect(
+            (failure != nil) == Self.lacking.contains(rule),
+            "\(failure.map { "\($0)" } ?? "\(rule) is not lacking")")
+        withExtendedLifetime(scene) {}
+    }
+}
+
+extension EngineScene {
+    /// Adds a user that may write and read every topic but one.
+    fileprivate func addUserWithAllRights(_ user: String, without topic: String) async throws {
+        try await self.run(["add-watcher --dir '\(self.brokerFile(""))' \(user) none"])
+        let rules = self.brokerFile("acl.conf")
+        let text = try String(contentsOfFile: rules, encoding: .utf8)
+        try text.replacing("user \(user)\n", with: "user \(user)\ntopic readwrite #\ntopic deny \(topic)\n").write(
+            toFile: rules, atomically: false, encoding: .utf8)
+        try await self.start()
+    }
+}
