@@ -51,6 +51,7 @@ drills: setup
 	GODWIT_FLIPS=1000 swift test $(SWIFT_FLAGS) --filter SpoolDamageTests
 	GODWIT_DRILL_KILLS=200 GODWIT_DRILL_STALL=60 GODWIT_DRILL_BACKLOG=100000 swift test $(SWIFT_FLAGS) \
 	    --filter 'RecordingDrillTests|RecorderDrillTests|RecordTests|GatewayDrillTests|Forward.*DrillTests'
+	GODWIT_DRILL_TAKEOVERS=3 swift test $(SWIFT_FLAGS) --filter StandbyDrillTests
 	GODWIT_DRILL_DAMAGE=1000 swift test $(SWIFT_FLAGS) --filter DamagedStreamDrillTests
 	GODWIT_DRILL_TRACKABLES=10000 swift test $(SWIFT_FLAGS) --filter RetainedDrillTests
 	GODWIT_DRILL_ORDERS=10000 swift test $(SWIFT_FLAGS) --filter AnyOrderTests

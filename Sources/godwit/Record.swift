@@ -1,15 +1,12 @@
 import ArgumentParser
 import CMalloc
-import enum CoreMetrics.MetricsSystem
 import FoundationEssentials
 import GodwitOptions
 import Logging
 import ServiceLifecycle
-import Synchronization
 import TrackingCore
 import TrackingGateway
 import TrackingMQTT
-import TrackingMetrics
 import TrackingRecorder
 import TrackingStore
 
@@ -105,20 +102,51 @@ struct Record: AsyncParsableCommand {
         }
         let names = try self.names()
         let group = try self.sharing.group()
-        if group != nil, case .sqlite = try self.store.location() {
-            throw TrackingError(
-                .invalidConfiguration,
-                "--share needs a history in PostgreSQL, which several recorders can share. Give --store postgres://user@host/database"
-            )
-        }
-        let health = Health(listen: self.listen)
+        try self.sharing.check(try self.store.location())
+        let health = RecorderHealth(listen: self.listen)
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         notifier?.ready()
         let store = try await self.openStore(notifier)
         // The lock is held until the program ends. Until then a gateway with the same history does not record.
         let lock = try self.lock()
         defer { withExtendedLifetime(lock) {} }
-        var configuration = RecorderConfiguration(client: names.voice, session: try self.broker.identity().session)
+        let configuration = try self.configuration(names.voice, group)
+        let ending = Ending()
+        let watch = RecorderWatch(
+            health: health, notifier: notifier, failsFast: self.broker.failFast,
+            greeting: "recording as '\(names.voice)' in \(try self.store.location().name)\n", ending: ending)
+        if let lease = try self.lease(for: configuration), let history = store as? PostgresHistoryStore {
+            let standby = StandbyRecorder(lease: lease, store: history, watch: watch) {
+                try await self.recorder(configuration, names.intake, history)
+            }
+            do { try await Program.run(standby, beside: health.server(store)) } catch { ending.note(error) }
+            notifier?.stopping()
+        } else {
+            let recorder = try await self.recorder(configuration, names.intake, store)
+            await self.run(recorder, watch, beside: health.server(store))
+        }
+        do { try await store.close() } catch { ending.note(error) }
+        if let error = ending.error { throw error }
+    }
+
+    /// Runs a recorder until it ends or the program is asked to end.
+    private func run(_ recorder: Recorder<MQTTTransport>, _ watch: RecorderWatch, beside health: HealthServer?) async {
+        let events = recorder.events
+        async let watching: Void = watch.run(recorder, events)
+        do {
+            try await Program.run(recorder, beside: health)
+        } catch {
+            watch.ending.note(error)
+            recorder.finish()
+        }
+        await watching
+        watch.notifier?.stopping()
+    }
+
+    private func configuration(
+        _ name: ClientID, _ group: RecorderGroup?
+    ) throws(TrackingError) -> RecorderConfiguration {
+        var configuration = RecorderConfiguration(client: name, session: try self.broker.identity().session)
         configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
         configuration.group = group
         configuration.window = min(self.receiveMaximum, RecorderConfiguration.largestPage)
@@ -126,29 +154,29 @@ struct Record: AsyncParsableCommand {
         for rule in self.keep {
             if let id = rule.trackable { configuration.keepOf[id] = rule.time } else { configuration.keep = rule.time }
         }
+        return configuration
+    }
+
+    /// Makes a recorder that is not running yet, with new connections and a new session id.
+    private func recorder(
+        _ configuration: RecorderConfiguration, _ intake: ClientID, _ store: any HistoryStore
+    ) async throws(TrackingError) -> Recorder<MQTTTransport> {
+        var configuration = configuration
+        configuration.session = try self.broker.identity().session
         configuration.isFirstRun = try await store.trackables(after: nil, limit: 1).isEmpty
-        let remedy = self.sharedUserRemedy(names.intake)
-        let recorder = Recorder(
+        let remedy = self.sharedUserRemedy(intake)
+        return Recorder(
             configuration: configuration, store: store,
             intake: try self.broker.intake(
-                names.intake, receiveMaximum: self.receiveMaximum, user: self.intakeUser, certificate: self.intakeCert,
+                intake, receiveMaximum: self.receiveMaximum, user: self.intakeUser, certificate: self.intakeCert,
                 key: self.intakeKey, remedy: remedy),
             voice: try self.broker.transport(for: configuration, remedy: remedy))
-        let ending = Ending()
-        let events = recorder.events
-        let failsFast = self.broker.failFast
-        let greeting = "recording as '\(names.voice)' in \(try self.store.location().name)\n"
-        async let watching: Void = Self.watch(
-            recorder, events, health, notifier, failsFast: failsFast, greeting: greeting, ending)
-        do {
-            try await Program.run(recorder, beside: health.server(store))
-        } catch {
-            ending.note(error)
-            recorder.finish()
-        }
-        await watching
-        do { try await store.close() } catch { ending.note(error) }
-        if let error = ending.error { throw error }
+    }
+
+    /// Returns the lease that decides which of several recorders of this name is active; `nil` without `--standby`.
+    private func lease(for configuration: RecorderConfiguration) throws(TrackingError) -> RecorderLease? {
+        guard self.sharing.standby, case .postgres(let address) = try self.store.location() else { return nil }
+        return RecorderLease(address: address, name: configuration.client, owner: configuration.session)
     }
 
     /// Limits the freed memory that the C library keeps for later use to 1 MB, and returns more to the system at once,
@@ -220,40 +248,6 @@ struct Record: AsyncParsableCommand {
         }
         return (voice, intake)
     }
-
-    /// Reports the recorder's state to the service manager and to the health checks, until the recorder ends. Prints
-    /// the greeting once the recorder receives messages from the broker. With `--fail-fast`, ends the recorder when the
-    /// broker cannot be reached or does not deliver the messages of the recorder's group.
-    private static func watch(
-        _ recorder: Recorder<MQTTTransport>, _ events: AsyncStream<RecorderEvent>, _ health: Health,
-        _ notifier: ServiceNotifier?, failsFast: Bool, greeting: String, _ ending: Ending
-    ) async {
-        var greeting: String? = greeting
-        for await event in events {
-            health.happened(event)
-            switch event {
-            case .connected:
-                greeting.take().map { Program.note($0) }
-                notifier?.status("recording")
-            case .storeAway(let error, _): notifier?.status("the history cannot be used: \(error.message)")
-            case .storeBack: notifier?.status("recording")
-            case .disconnected(let lost), .voice(.some(let lost)):
-                guard lost.retry != nil, !lost.isRenewal else { continue }
-                notifier?.status("not connected to the broker: \(lost.reason?.message ?? "")")
-                guard failsFast, let reason = lost.failure else { continue }
-                ending.note(reason)
-                recorder.finish()
-            case .shareUndelivered:
-                guard failsFast else { continue }
-                ending.note(ExitCode.brokerUnreachable)
-                recorder.finish()
-            case .possibleGap, .voice(nil), .subscriptionRefused, .acknowledgementRefused, .brokerDropped,
-                .shareDelivered, .storeRefuses, .cleared, .clearingRefused, .failed:
-                break
-            }
-        }
-        notifier?.stopping()
-    }
 }
 
 /// A rule of `--keep` for the time that records remain in the history. The time is written as `90d`, `12h`, `30m` or
@@ -279,46 +273,5 @@ struct KeepRule: ExpressibleByArgument, Hashable {
         }
         guard let id = try? TrackableID(String(argument[..<sign])) else { return nil }
         self.trackable = id
-    }
-}
-
-/// Answers the HTTP health checks of a recorder that runs with `--listen`.
-private final class Health: Sendable {
-    private let listen: ListenAddress?
-    private let metrics = PrometheusRegistry(helps: RecorderFigures.helps)
-    private let state = Mutex(RecorderReadiness())
-
-    /// Creates the health checks of a recorder. With an address in `listen`, the program also counts metrics from now
-    /// on.
-    init(listen: ListenAddress?) {
-        self.listen = listen
-        if listen != nil { MetricsSystem.bootstrap(self.metrics) }
-    }
-
-    /// Handles an event of the recorder, which may change the answers of the health checks.
-    func happened(_ event: RecorderEvent) {
-        self.state.withLock { $0.happened(event, now: .now) }
-    }
-
-    private func historyReason(_ store: any HistoryStore) async -> String? {
-        if let reason = self.state.withLock({ $0.historyReason }) { return reason }
-        let isReadable = (try? await store.trackables(after: nil, limit: 1)) != nil
-        return isReadable ? nil : "the history cannot be read"
-    }
-
-    /// Returns the HTTP server that serves the recorder's health checks and metrics; `nil` without `--listen`.
-    func server(_ store: any HistoryStore) -> HealthServer? {
-        guard let listen = self.listen else { return nil }
-        return HealthServer(
-            host: listen.host, port: listen.port,
-            checks: [
-                "broker": { self.state.withLock { $0.brokerReason } },
-                "queues": { self.state.withLock { $0.queuesReason(now: .now) } },
-                "share": { self.state.withLock { $0.shareReason } },
-                "history": { await self.historyReason(store) },
-            ], metrics: self.metrics
-        ) { port in
-            Program.note("listening on http://\(ListenAddress(host: listen.host, port: port))\n")
-        }
     }
 }

@@ -10,6 +10,11 @@ struct RecorderReadiness {
     /// `true` while the broker delivers nothing of the shared subscription of the recorder's group, so that the
     /// recorder receives nothing.
     private var isShareSilent = false
+    /// `true` while another recorder of the same name is active, and this one only waits (`--standby`). A recorder that
+    /// waits stores nothing, so an earlier failure to store no longer counts.
+    var isWaiting = false {
+        didSet { if self.isWaiting { self.isStoreAway = false } }
+    }
 
     /// The time for which the recorder reports "not ready" after the broker has dropped a message.
     static let dropMemory = Duration.seconds(600)
@@ -34,9 +39,11 @@ struct RecorderReadiness {
         }
     }
 
-    /// The reason for which the recorder receives nothing from the broker; `nil` while it is connected.
+    /// The reason for which the recorder receives nothing from the broker; `nil` while it is connected, and while it only
+    /// waits for another recorder.
     var brokerReason: String? {
-        self.isConnected ? nil : "the recorder's connection that receives records is not connected to the broker"
+        self.isConnected || self.isWaiting
+            ? nil : "the recorder's connection that receives records is not connected to the broker"
     }
 
     /// The reason for which the recorder's group does not work; `nil` while it works, and for a recorder that receives

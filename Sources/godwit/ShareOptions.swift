@@ -2,9 +2,17 @@ import ArgumentParser
 import GodwitOptions
 import TrackingCore
 import TrackingRecorder
+import TrackingStore
 
-/// The options `--share…` with which several recorders form a group. The broker gives each message to one of them.
+/// The options for several recorders on one history. With `--standby`, one of them is active and the others wait. With
+/// `--share…` they form a group, and the broker gives each message to one of them.
 struct ShareOptions: ParsableArguments {
+    @Flag(
+        help: ArgumentHelp(
+            "Wait while another recorder with the same --name and --standby is active, and take over within 20 s after it fails. Needs a history in PostgreSQL."
+        ))
+    var standby = false
+
     @Option(
         help: ArgumentHelp(
             "Share the work with the other recorders of this group, which store into one PostgreSQL and acknowledge under the group's name. Needs a share secret.",
@@ -24,9 +32,26 @@ struct ShareOptions: ParsableArguments {
     var shareSecret: String?
 
     func validate() throws {
+        guard !self.standby || self.share == nil else {
+            throw ValidationError(
+                "--standby and --share exclude each other: with --share, all recorders of the group are active. Give one of them"
+            )
+        }
         do throws(TrackingError) { if let share = self.share { _ = try ClientID(share) } } catch {
             throw ValidationError(error.message)
         }
+    }
+
+    /// Checks that the history is one that several recorders can use, if an option needs that.
+    ///
+    /// - Throws: `invalidConfiguration` for a history in a file.
+    func check(_ location: StoreLocation) throws(TrackingError) {
+        guard case .sqlite = location, let option = self.standby ? "--standby" : self.share.map({ _ in "--share" })
+        else { return }
+        throw TrackingError(
+            .invalidConfiguration,
+            "\(option) needs a history in PostgreSQL, which several recorders can share. Give --store postgres://user@host/database"
+        )
     }
 
     /// Returns the group of recorders that this recorder joins; `nil` without the option `--share`.

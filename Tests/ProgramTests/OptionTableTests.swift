@@ -110,7 +110,7 @@ import Testing
             ("store", "postgres://me@db.example.org/tracks"), ("name", "keeper"), ("intake-user", "keeper-in"),
             ("intake-cert", "/etc/in.crt"), ("intake-key", "/etc/in.key"), ("share", "team"), ("keep", "van-7=30d"),
             ("share-secret-file", "/etc/godwit/share"), ("share-secret", "0123456789abcdef"),
-            ("receive-maximum", "100"), ("listen", "127.0.0.1:0"), ("housekeeper", nil),
+            ("receive-maximum", "100"), ("listen", "127.0.0.1:0"), ("housekeeper", nil), ("standby", nil),
         ])
 
     private static let credentials: [(String, String?)] = [

@@ -25,6 +25,14 @@ import TrackingRecorder
         #expect(self.reason(after: .shareUndelivered(isAlone: false), .shareUndelivered(isAlone: true)) == nil)
     }
 
+    @Test func aWaitingRecorderIsReadyWithoutABroker() {
+        var readiness = RecorderReadiness()
+        readiness.isWaiting = true
+        #expect(readiness.brokerReason == nil)
+        readiness.isWaiting = false
+        #expect(readiness.brokerReason != nil)
+    }
+
     @Test func theOtherConditionsFollowTheirEvents() {
         let start = ContinuousClock.now
         var readiness = RecorderReadiness()
