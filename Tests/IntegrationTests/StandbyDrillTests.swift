@@ -63,6 +63,38 @@ import TrackingStore
         try await stage.end(second)
     }
 
+    /// Recorders of two topic roots store into one database, each its own part of the fleet.
+    @Test func recordersSplitAFleetByTopicRoot() async throws {
+        let server = try await PostgresServer.shared()
+        let stage = try await RecordStage(store: try await server.makeDatabase())
+        let recorders = try ["north", "south"].map { root in
+            try stage.recorder(["--standby", "--name", "keeper-\(root)", "--topic-root", "fleet/\(root)"])
+        }
+        for recorder in recorders { try await recorder.waitForLog(Self.isStoring) }
+        let agents = try ["north", "south"].map { root in
+            try Programs.start(
+                "godwit-agent",
+                [
+                    "run", "--trackable", "van-\(root)", "--client-id", "box-\(root)", "--broker", stage.broker.url,
+                    "--topic-root", "fleet/\(root)", "--source", "simulate:", "--speed", "20", "--battery", "none",
+                    "--default-resolution", "HIGH/300/0", "--batch-window", "0.2", "--acknowledge-by",
+                    "keeper-\(root)", "--spool", "memory",
+                ])
+        }
+        for root in ["north", "south"] {
+            let deadline = ContinuousClock.now + .seconds(60)
+            func points() async throws -> Int {
+                try await stage.withStore { try await $0.verify(TrackableID("van-\(root)"))?.points } ?? 0
+            }
+            while try await points() < 10, ContinuousClock.now < deadline {
+                try await Task.sleep(for: .milliseconds(100))
+            }
+            #expect(try await points() >= 10, "\(root)")
+        }
+        for agent in agents { try await agent.end() }
+        for recorder in recorders { try await stage.end(recorder) }
+    }
+
     @Test(arguments: [["sqlite:history.sqlite"], ["postgres://me@127.0.0.1/a", "--share", "team"]])
     func impossibleCombinationsAreErrors(options: [String]) async throws {
         let result = try await Programs.run("godwit", ["record", "--standby", "--store"] + options)
