@@ -7,7 +7,8 @@ import TrackingStore
 /// Two recorders of the same name: one is active, and the other one takes over. No record is lost or stored twice.
 ///
 /// `GODWIT_DRILL_TAKEOVERS`: how often the active recorder fails in each way. With it, each takeover waits for the real
-/// end of the lease. Without it, the test ends the lease in the database.
+/// end of the lease, and the database fails over to a replica as well. Without it, the test ends the lease in the
+/// database.
 @Suite(.serialized, .timeLimit(.minutes(60))) struct StandbyDrillTests {
     private static let takeovers = ProcessInfo.processInfo.environment["GODWIT_DRILL_TAKEOVERS"].flatMap { Int($0) }
     private static let limit = Duration.seconds(20)
@@ -61,6 +62,34 @@ import TrackingStore
         try await second.waitForLog(Self.isStoring, within: .seconds(10))
         try await Self.checkEverythingIsStored(agent, stage)
         try await stage.end(second)
+    }
+
+    /// The primary database is killed or suspended, and its replica is promoted.
+    @Test(.enabled(if: StandbyDrillTests.takeovers != nil, "a long drill"), arguments: [SIGKILL, SIGSTOP])
+    func theDatabaseFailsOver(signal: Int32) async throws {
+        let primary = try await PostgresServer.start()
+        let address = try await primary.makeDatabase()
+        let name = try #require(address.split(separator: "/").last)
+        let replica = try await primary.makeReplica()
+        let stage = try await RecordStage(store: "postgres://godwit@127.0.0.1:\(replica.port)/\(name)")
+        let both = "postgres://godwit@127.0.0.1:\(primary.port),127.0.0.1:\(replica.port)/\(name)"
+        let first = try stage.recorder(["--standby", "--store", both])
+        try await first.waitForLog(Self.isStoring)
+        let second = try stage.recorder(["--standby", "--store", both])
+        try await second.waitForLog("Recorder waits")
+        let agent = try stage.agent(fixes: 400_000, speed: "20")
+        try await agent.wait { _ in agent.loggedRecords.count >= 100 }
+        if signal == SIGKILL { try await primary.kill() } else { primary.freeze() }
+        let known = agent.loggedRecords.count
+        try await agent.wait { _ in agent.loggedRecords.count >= known + 400 }
+        let start = ContinuousClock.now
+        try await replica.promote()
+        let written = agent.loggedRecords
+        try await stage.waitUntilStored(written, within: Self.limit)
+        #expect(start.duration(to: .now) <= Self.limit)
+        try await Self.checkEverythingIsStored(agent, stage)
+        for recorder in [first, second] { try await stage.end(recorder) }
+        if signal == SIGSTOP { primary.freeze(false) }
     }
 
     /// Recorders of two topic roots store into one database, each its own part of the fleet.

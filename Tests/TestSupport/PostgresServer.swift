@@ -51,6 +51,32 @@ public final class PostgresServer: Sendable {
         return "postgres://godwit@127.0.0.1:\(self.port)/\(name)"
     }
 
+    /// Starts a replica of this server, which follows it by streaming replication. From then on, a commit of this server
+    /// returns once the replica has it.
+    public func makeReplica() async throws -> PostgresServer {
+        let replica = try PostgresServer(port: LoopbackPort.free())
+        let copy = try Self.asServer(
+            try Self.program("pg_basebackup"),
+            [
+                "-h", "127.0.0.1", "-p", "\(self.port)", "-U", "godwit", "-c", "fast", "-R", "-D",
+                replica.directory.appending(path: "data").path(),
+            ])
+        try await ChildProcess.run(copy.program, copy.arguments)
+        try await replica.launch()
+        try await self.run(
+            "psql",
+            [
+                "-d", "postgres", "-qc", "ALTER SYSTEM SET synchronous_standby_names = '*'", "-c",
+                "SELECT pg_reload_conf()", "-o", "/dev/null",
+            ])
+        return replica
+    }
+
+    /// Makes a replica accept writes.
+    public func promote() async throws {
+        try await self.run("psql", ["-d", "postgres", "-qc", "SELECT pg_promote()", "-o", "/dev/null"])
+    }
+
     /// Kills all processes of the server (SIGKILL), as a crash would, and returns after its end.
     public func kill() async throws { try await self.end(SIGKILL) }
 
