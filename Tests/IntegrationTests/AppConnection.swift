@@ -34,6 +34,16 @@ final class AppConnection: Sendable {
         return .now
     }
 
+    /// Expects that the broker ends the connection of an app once its credential has expired, and accepts no new one.
+    static func expectEnd(of app: PrintedCredential, port: Int) async throws {
+        let expiring = try await AppConnection(app, port: port)
+        let expiry = app.expiry
+        let expired = try await expiring.end()
+        #expect(Date.now.timeIntervalSince1970 >= app.expires)
+        #expect(expired <= expiry + Self.bound, "\(expiry.duration(to: expired)) after the end")
+        #expect(try await !Self.isAccepted(app, port: port))
+    }
+
     /// Returns `true` if the broker accepts a new connection with a credential.
     static func isAccepted(_ app: PrintedCredential, port: Int) async throws -> Bool {
         let connection = try RawConnection(port: port)
@@ -66,5 +76,17 @@ extension PrintedCredential {
     /// The time on the monotonic clock at which the credential expires.
     var expiry: ContinuousClock.Instant {
         .now.advanced(by: .seconds(self.expires - Date.now.timeIntervalSince1970))
+    }
+}
+
+extension PrintedCredential {
+    /// Asks a gateway for a credential that can read the van, for a number of seconds.
+    static func issued(
+        for seconds: Int, by gateway: RunningProgram, port: Int, headers: [String: String]
+    ) async throws -> PrintedCredential {
+        let answer = try await LoopbackHTTP.request(
+            "POST", "/api/v1/credentials", port: port, headers: headers, body: #"{"read":["van"],"for":\#(seconds)}"#)
+        #expect(answer.status == 201, "\(answer.text) \(gateway.errors)")
+        return try JSONDecoder().decode(PrintedCredential.self, from: answer.body)
     }
 }

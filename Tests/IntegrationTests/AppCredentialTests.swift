@@ -97,20 +97,9 @@ import TrackingMQTT
         let headers = ["Authorization": "Bearer \(try #require(made.lines.first))"]
         var (gateway, port) = try await self.gateway(broker)
         func issue(_ seconds: Int) async throws -> PrintedCredential {
-            let answer = try await LoopbackHTTP.request(
-                "POST", "/api/v1/credentials", port: port, headers: headers,
-                body: #"{"read":["van"],"for":\#(seconds)}"#)
-            #expect(answer.status == 201, "\(answer.text) \(gateway.errors)")
-            return try JSONDecoder().decode(PrintedCredential.self, from: answer.body)
+            try await PrintedCredential.issued(for: seconds, by: gateway, port: port, headers: headers)
         }
-
-        let short = try await issue(10)
-        let expiring = try await AppConnection(short, port: broker.broker.port)
-        let expiry = short.expiry
-        let expired = try await expiring.end()
-        #expect(Date.now.timeIntervalSince1970 >= short.expires)
-        #expect(expired <= expiry + AppConnection.bound, "\(expiry.duration(to: expired)) after the end")
-        #expect(try await !AppConnection.isAccepted(short, port: broker.broker.port))
+        try await AppConnection.expectEnd(of: try await issue(10), port: broker.broker.port)
 
         for viaCommand in [false, true] {
             let long = try await issue(3600)

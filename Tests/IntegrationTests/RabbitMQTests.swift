@@ -128,19 +128,9 @@ struct RabbitMQTests {
         let port = try #require(
             gateway.errors.firstMatch(of: #/listening on http://127\.0\.0\.1:(\d+)/#).flatMap { Int($0.1) })
         func issue(_ seconds: Int) async throws -> PrintedCredential {
-            let answer = try await LoopbackHTTP.request(
-                "POST", "/api/v1/credentials", port: port, headers: headers,
-                body: #"{"read":["van"],"for":\#(seconds)}"#)
-            #expect(answer.status == 201, "\(answer.text) \(gateway.errors)")
-            return try JSONDecoder().decode(PrintedCredential.self, from: answer.body)
+            try await PrintedCredential.issued(for: seconds, by: gateway, port: port, headers: headers)
         }
-        let short = try await issue(10)
-        let expiring = try await AppConnection(short, port: node.port)
-        let expiry = short.expiry
-        let expired = try await expiring.end()
-        #expect(Date.now.timeIntervalSince1970 >= short.expires)
-        #expect(expired <= expiry + AppConnection.bound, "\(expiry.duration(to: expired)) after the end")
-        #expect(try await !AppConnection.isAccepted(short, port: node.port))
+        try await AppConnection.expectEnd(of: try await issue(10), port: node.port)
 
         let long = try await issue(3600)
         let revoked = try await AppConnection(long, port: node.port)

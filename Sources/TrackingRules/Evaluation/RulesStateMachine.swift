@@ -10,7 +10,8 @@ import TrackingSubscriber
 /// Three parts decide independently: ``RuleBook`` evaluates the rules, ``CatchUp`` finds the records that webhooks
 /// missed, and ``SaveSchedule`` batches the writes.
 struct RulesStateMachine: Sendable {
-    /// The settings of the rules' state machine: the kinds of messages for webhooks, and the seed of random ids.
+    /// The settings of the rules' state machine: the kinds of messages for webhooks, the limit of
+    /// trackables, and the seed of random ids.
     struct Configuration: Sendable {
         /// The kinds of received messages that are queued for webhooks. Events of rules are queued in any case.
         var kinds: Set<Outbox.Kind> = []
@@ -18,20 +19,6 @@ struct RulesStateMachine: Sendable {
         var trackables = 20_000
         /// The seed of the random stream ids and event ids.
         var seed: UInt64
-    }
-
-    /// The data that an earlier run of the gateway saved: the rules, their states, and what was queued for webhooks.
-    struct Saved: Sendable {
-        var rules: [Rule] = []
-        /// The version number of the saved rules.
-        var version: Int64 = 0
-        var states: [RuleBook.Entry] = []
-        /// The streams, random ids, that earlier runs gave to the events of rules.
-        var formerStreams: Set<StreamID> = []
-        var trips = TripWatermarks()
-        var watermarks = RecordWatermarks()
-        /// The time up to which every message was queued for webhooks; `nil` if it was never saved.
-        var cursor: UnixTime?
     }
 
     /// An input of the rules' state machine: an event of the subscriber, a timer, or the result of an action.
