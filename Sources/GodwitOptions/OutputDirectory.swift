@@ -74,13 +74,17 @@ public final class OutputDirectory {
     }
 
     /// Completes all files, and gives them their names. Each replaces the earlier file of its name. Other files of the
-    /// directory remain.
+    /// directory remain. The modification time of each file is the time of this call.
     ///
     /// - Throws: `inputUnreadable` if a file cannot be written. The files whose names precede its name are complete
     ///   then.
     public func finish() throws(TrackingError) {
         try self.closeCurrent()
         for name in self.names.sorted() {
+            // A program that converted the earlier file during the export must see that this one is newer.
+            guard utimensat(AT_FDCWD, self.temporary(name), nil, AT_SYMLINK_NOFOLLOW) == 0 else {
+                throw Self.error(self.file(name), errno)
+            }
             try self.synchronize(self.temporary(name), O_WRONLY | O_NOFOLLOW)
             guard rename(self.temporary(name), self.file(name)) == 0 else { throw Self.error(self.file(name), errno) }
         }

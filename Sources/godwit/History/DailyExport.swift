@@ -41,8 +41,9 @@ struct DailyExport {
                 summary.points += points
                 summary.trackables += points > 0 ? 1 : 0
             }
-            last = page.last?.id
-            guard page.count == Self.page else { break }
+            // A page may have fewer trackables than the limit, because ids that cannot be read are left out.
+            guard let next = page.last?.id else { break }
+            last = next
         }
         summary.files = directory.count
         return summary
