@@ -40,6 +40,15 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
         self.withOptions(address) { PQpingParams($0, $1, 1) == PQPING_OK }
     }
 
+    /// Returns `true` if an address names several servers. Only one of them can usually be written.
+    static func hasSeveralServers(_ address: String) -> Bool {
+        self.hasSeveralServers(self.options(of: address) ?? [:])
+    }
+
+    private static func hasSeveralServers(_ options: [String: String]) -> Bool {
+        (options["host"] ?? options["hostaddr"])?.contains(",") == true
+    }
+
     /// The values of those environment variables of this program that decide how the connection is protected
     /// (``PostgresProtection/variables``). Variables that are not set are left out.
     private static var environment: [String: String] {
@@ -57,7 +66,7 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
             ("keepalives_interval", "5"), ("keepalives_count", "3"), ("application_name", "godwit"),
         ]
         let given = Self.options(of: address) ?? [:]
-        if (given["host"] ?? given["hostaddr"])?.contains(",") == true {
+        if Self.hasSeveralServers(given) {
             options += [("connect_timeout", "3"), ("target_session_attrs", "read-write")]
         }
         let mode = PostgresProtection.mode(options: given, environment: Self.environment)

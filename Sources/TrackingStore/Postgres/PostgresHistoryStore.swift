@@ -38,7 +38,8 @@ public final class PostgresHistoryStore: HistoryStore {
             if error == PostgresHistorySchema.missing {
                 guard let isAway else { throw TrackingError(.inputUnreadable, error.message) }
                 isAway(error)
-            } else if await self.writer.isServed() {
+            } else if !PostgresConnection.hasSeveralServers(address), await self.writer.isServed() {
+                // Of several servers, a replica accepts connections while none can be written yet.
                 try await self.openServed()
             } else if let isAway {
                 isAway(error)
