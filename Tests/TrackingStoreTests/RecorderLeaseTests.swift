@@ -91,7 +91,7 @@ import TrackingCore
         for _ in 0..<2 {
             error = await #expect(throws: TrackingError.self) { _ = try await stage.store.store(batch(points(4...5))) }
         }
-        #expect(error?.message.contains("has taken over") == true, "\(error?.message ?? "")")
+        #expect(error?.message.contains("no longer has the lease") == true, "\(error?.message ?? "")")
         let other = try await PostgresHistoryStore(address: stage.address)
         other.require(stage.two)
         #expect(try await other.store(batch(points(4...5))).stored == 1)

@@ -6,7 +6,7 @@ public final class PostgresHistoryStore: HistoryStore {
     let writer: PostgresThread
     let reader: PostgresThread
     let known = Mutex(PostgresLedger())
-    /// The lease without which no batch is stored; `nil` for a recorder that needs none.
+    /// The lease without which nothing is written; `nil` for a recorder that needs none.
     private let lease = Mutex<RecorderLease?>(nil)
     /// `true` after ``reconnect()``, until the next write empties the cache.
     private let isStale = Mutex(false)
@@ -73,9 +73,7 @@ public final class PostgresHistoryStore: HistoryStore {
     private func store(
         _ batch: RecordingBatch, how: PostgresWriting.Points
     ) async throws(TrackingError) -> StoreReport {
-        let lease = self.lease.withLock { $0 }
-        return try await self.write { connection, known throws(TrackingError) in
-            try lease?.check(connection)
+        try await self.write { connection, known throws(TrackingError) in
             try known.makePartitions(for: batch, connection)
             let (changes, isAlone) = try known.begin(batch, connection)
             let writing = PostgresWriting(connection, how)
@@ -87,11 +85,12 @@ public final class PostgresHistoryStore: HistoryStore {
     }
 
     /// Runs `body` on the writing connection, together with the ledger, the cache of what the tables contain. `body`
-    /// writes in one transaction. After a failure, the cache is emptied.
+    /// writes in one transaction. If the store requires a lease (``require(_:)``), it is checked first. After a failure, the cache is emptied.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (PostgresConnection, inout PostgresLedger) throws(TrackingError) -> Value
     ) async throws(TrackingError) -> Value {
-        try await self.writer.perform { connection throws(TrackingError) in
+        let lease = self.lease.withLock { $0 }
+        return try await self.writer.perform { connection throws(TrackingError) in
             let result: Result<Value, TrackingError> = self.known.withLock { known in
                 do throws(TrackingError) {
                     if self.isStale.withLock({ isStale in
@@ -100,6 +99,7 @@ public final class PostgresHistoryStore: HistoryStore {
                     }) {
                         known.failed()
                     }
+                    try lease?.check(connection)
                     try known.lookForStandstill(connection)
                     return .success(try body(connection, &known))
                 } catch {
@@ -120,8 +120,7 @@ public final class PostgresHistoryStore: HistoryStore {
         }
     }
 
-    /// Lets the store accept batches only while the recorder has a lease. A batch is refused with `storeFailed` when
-    /// another recorder has the lease.
+    /// Lets the store write only while the recorder has a lease. Without the lease, each write throws `storeFailed`.
     public func require(_ lease: RecorderLease) { self.lease.withLock { $0 = lease } }
 
     /// Closes the connections to the server, and ends the calls that use them. The next call connects again, perhaps to

@@ -68,7 +68,7 @@ public final class RecorderLease: Sendable {
     /// Closes the connection to the server. A later request connects again.
     public func close() { self.thread.close() }
 
-    /// Checks that this recorder still has the lease, on the connection that is about to store. Also marks that
+    /// Checks that this recorder still has the lease, on the connection that is about to write. Also marks that
     /// connection with the recorder's id, by which the next owner of the lease finds it.
     ///
     /// - Throws: `storeFailed` when another recorder has taken the lease, or the lease was released.
@@ -81,7 +81,7 @@ public final class RecorderLease: Sendable {
         guard rows.count == 0 else { return }
         throw TrackingError(
             .storeFailed,
-            "cannot store records: another recorder with the name '\(self.name)' has taken over. Nothing is lost: the broker delivers the messages to that recorder"
+            "cannot write to the history: this recorder no longer has the lease of the name '\(self.name)'. Nothing is lost: the broker delivers the messages to the recorder that has the lease"
         )
     }
 
