@@ -77,7 +77,7 @@ struct RecorderMetrics: Sendable {
             "Age in seconds of the oldest message that the recorder received and has not stored yet.",
         "godwit_recorder_store_away": "1 while the recorder cannot write to the history, otherwise 0.",
         "godwit_recorder_active":
-            "0 while this recorder waits because another one with its name is active, otherwise 1.",
+            "0 while this recorder does not have the lease of its name, otherwise 1.",
         "godwit_recorder_connected": "1 while the recorder's connection that receives messages is up, otherwise 0.",
     ]
 }
