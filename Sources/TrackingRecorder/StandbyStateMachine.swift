@@ -76,6 +76,8 @@ package struct StandbyStateMachine: Sendable {
     package private(set) var phase: Phase
     /// The time of the request for the lease that the database has not answered yet; `nil` without such a request.
     private var claimedAt: MonotonicTime?
+    /// `true` if the lease was released after the request that the database has not answered yet.
+    private var ignoresAnswer = false
     /// The time since which the active recorder has no connection to the broker; `nil` while it has one.
     private var disconnectedSince: MonotonicTime?
     private var isStopping = false
@@ -128,6 +130,10 @@ package struct StandbyStateMachine: Sendable {
         guard let claimedAt = self.claimedAt.take() else { return [] }
         let hadFailed = self.hasFailed
         self.hasFailed = false
+        if self.ignoresAnswer {
+            self.ignoresAnswer = false
+            return answer == .held ? self.releaseAgain(now: now) : []
+        }
         let until = claimedAt.advanced(by: RecorderLease.duration - Self.margin)
         let next = claimedAt.advanced(by: Self.renewal)
         switch (self.phase, answer) {
@@ -151,8 +157,20 @@ package struct StandbyStateMachine: Sendable {
         }
     }
 
+    /// Releases the lease that a request got after the lease had been released. The next request follows only later,
+    /// so that the database gets the release first.
+    private mutating func releaseAgain(now: MonotonicTime) -> [Action] {
+        guard case .waiting(let claimAt) = self.phase else { return [] }
+        self.phase = .waiting(claimAt: max(claimAt, now.advanced(by: Self.retryWait)))
+        return [.release]
+    }
+
     private mutating func failed(_ error: TrackingError, now: MonotonicTime) -> [Action] {
         self.claimedAt = nil
+        if self.ignoresAnswer {
+            self.ignoresAnswer = false
+            return []
+        }
         let next = now.advanced(by: Self.retryWait)
         switch self.phase {
         case .waiting: self.phase = .waiting(claimAt: next)
@@ -172,11 +190,14 @@ package struct StandbyStateMachine: Sendable {
                 return []
             }
             self.phase = .waiting(claimAt: now.advanced(by: Self.pause))
+            self.ignoresAnswer = self.claimedAt != nil
             return [.release, .report(.lost(.failed(error)))]
         case .leaving where self.isStopping: self.phase = .ended
         case .leaving(let releases):
             self.phase = .waiting(claimAt: releases ? now.advanced(by: Self.pause) : now)
-            return releases ? [.release] : []
+            guard releases else { return [] }
+            self.ignoresAnswer = self.claimedAt != nil
+            return [.release]
         case .waiting, .ended: break
         }
         return []
