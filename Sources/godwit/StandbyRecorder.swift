@@ -59,8 +59,10 @@ final class StandbyRecorder: Service {
             }
         } onGracefulShutdown: {
             self.mailbox.post(.stop)
+            self.endMaking()
         }
-        await self.lease.release()
+        // Not a child task: a cancelled program releases the lease too, and a cancelled task cannot use the database.
+        await Task { await self.lease.release() }.value
         self.lease.close()
         if let error = self.watch.ending.error { throw error }
     }
@@ -95,10 +97,16 @@ final class StandbyRecorder: Service {
                 running.isAbandoned = true
                 running.recorder?.abandon()
             }
+            self.endMaking()
         case .reconnect: self.store.reconnect()
         case .release: group.addTask { await self.lease.release() }
         case .report(let change): self.report(change)
         }
+    }
+
+    /// Ends a read of the database that delays a new recorder, perhaps because the server gives no answer.
+    private func endMaking() {
+        if self.running.withLock({ $0.recorder == nil }) { self.store.reconnect() }
     }
 
     private func claim() async {
@@ -128,7 +136,11 @@ final class StandbyRecorder: Service {
             running.recorder = recorder
             return running.isAbandoned
         }
-        if isAbandoned { return }
+        if isAbandoned {
+            // A new recorder counts as active.
+            self.isActive.set(0)
+            return
+        }
         let events = recorder.events
         async let watching: Void = self.watch(events, of: recorder)
         let result: Result<Void, any Error>
