@@ -11,7 +11,8 @@ import TrackingStore
 /// database.
 @Suite(.serialized, .timeLimit(.minutes(60))) struct StandbyDrillTests {
     private static let takeovers = ProcessInfo.processInfo.environment["GODWIT_DRILL_TAKEOVERS"].flatMap { Int($0) }
-    private static let limit = Duration.seconds(20)
+    /// The time of a takeover. Without real failures, it only ends a test that has failed.
+    private static let limit = Duration.seconds(Self.takeovers == nil ? 120 : 20)
     private static let isStoring = "Recorder is storing messages"
 
     private enum Failure: CaseIterable { case kill, suspension }
@@ -21,7 +22,7 @@ import TrackingStore
         let stage = try await RecordStage(store: try await server.makeDatabase())
         var active = try stage.recorder(["--standby"])
         try await active.waitForLog(Self.isStoring)
-        let agent = try stage.agent(fixes: 400_000, speed: "20")
+        let agent = try stage.agent(fixes: Self.takeovers == nil ? 20_000 : 400_000, speed: "20")
         for failure in (0..<(Self.takeovers ?? 1)).flatMap({ _ in Failure.allCases }) {
             let standby = try stage.recorder(["--standby"])
             try await standby.waitForLog("Recorder waits")
@@ -36,9 +37,14 @@ import TrackingStore
                 let written = agent.loggedRecords
                 try await stage.waitUntilStored(written)
                 active.signal(SIGCONT)
-                try await active.waitForLog("Recorder stops receiving messages")
-                try await active.waitForLog("Recorder waits")
-                try await stage.end(active)
+                let former = active
+                let stopping = "Recorder stops receiving messages"
+                try await former.waitForLog(stopping)
+                try await former.wait { _ in
+                    let log = former.errors
+                    return log.range(of: stopping).map { log[$0.upperBound...].contains("Recorder waits") } == true
+                }
+                try await stage.end(former)
             } else {
                 _ = try await active.result(within: .seconds(60))
             }
