@@ -116,6 +116,8 @@ struct Record: AsyncParsableCommand {
             health: health, notifier: notifier, failsFast: self.broker.failFast,
             greeting: "recording as '\(names.voice)' in \(try self.store.location().name)\n", ending: ending)
         if let lease = try self.lease(for: configuration), let history = store as? PostgresHistoryStore {
+            // Errors of the configuration are reported at once, not at the takeover.
+            _ = try self.transports(configuration, names.intake)
             let standby = StandbyRecorder(lease: lease, store: history, watch: watch) {
                 try await self.recorder(configuration, names.intake, history)
             }
@@ -164,13 +166,22 @@ struct Record: AsyncParsableCommand {
         var configuration = configuration
         configuration.session = try self.broker.identity().session
         configuration.isFirstRun = try await store.trackables(after: nil, limit: 1).isEmpty
-        let remedy = self.sharedUserRemedy(intake)
+        let transports = try self.transports(configuration, intake)
         return Recorder(
-            configuration: configuration, store: store,
-            intake: try self.broker.intake(
+            configuration: configuration, store: store, intake: transports.intake, voice: transports.voice)
+    }
+
+    /// Makes the two connections of a recorder, which connect to the broker once the recorder runs.
+    private func transports(
+        _ configuration: RecorderConfiguration, _ intake: ClientID
+    ) throws(TrackingError) -> (intake: MQTTTransport, voice: MQTTTransport) {
+        let remedy = self.sharedUserRemedy(intake)
+        return (
+            try self.broker.intake(
                 intake, receiveMaximum: self.receiveMaximum, user: self.intakeUser, certificate: self.intakeCert,
                 key: self.intakeKey, remedy: remedy),
-            voice: try self.broker.transport(for: configuration, remedy: remedy))
+            try self.broker.transport(for: configuration, remedy: remedy)
+        )
     }
 
     /// Returns the lease that decides which of several recorders of this name is active; `nil` without `--standby`.
