@@ -6,7 +6,7 @@ running_id() {
     [ -s "$1" ] || return 1
     id=$(cat "$1")
     case $id in '' | *[!0-9]*) return 1 ;; esac
-    case $(ps -ww -o args= -p "$id" 2>/dev/null) in
+    case $({ tr '\0' ' ' <"/proc/$id/cmdline"; } 2>/dev/null) in
     *"$2"*) echo "$id" ;;
     *) return 1 ;;
     esac
@@ -27,6 +27,8 @@ stop_program() {
         wait_until 60 has_ended "$1" "$2" ||
             die 1 "cannot end $3: the process $id still runs 60 s after SIGTERM. Look into its log, then run: kill -9 $id"
         echo "$program: $3 has ended" >&2
+    elif [ -s "$1" ] && [ -n "$({ tr -d '\0' <"/proc/$(cat "$1")/cmdline"; } 2>/dev/null)" ]; then
+        die 1 "cannot end $3: the process $(cat "$1") of $1 is another program, or was started under another path. If it is another program, remove the file"
     fi
     rm -f "$1"
 }

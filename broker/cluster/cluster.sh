@@ -69,9 +69,8 @@ make_files() {
     [ -z "$bind" ] || check_host "$bind"
     check_given_ports
     mkdir -p "$dir"
-    dir=$(cd "$dir" && pwd)
+    dir=$(cd "$dir" && pwd -P)
     mkdir -p "$dir/certs"
-    echo "$engine" >"$dir/engine"
     echo "$here/cluster/$engine up --dir $dir" >"$dir/reload"
     [ -e "$dir/acl.conf" ] || sed "s|^\(pattern [a-z]* \)tracking/|\1$topic_root/|" "$here/acl.conf" >"$dir/acl.conf"
     [ -e "$dir/passwords" ] || : >"$dir/passwords"
@@ -86,6 +85,7 @@ make_files() {
         mkdir -p "$dir/n$number/data"
         configure "$number"
     done
+    echo "$engine" >"$dir/engine" # last: the folder is complete
     echo "$program: made $dir" >&2
 }
 
@@ -97,13 +97,13 @@ is_up() { running_id "$dir/$1/pid" "$(mark_of "$1")" >/dev/null; }
 healthy_or_ended() { is_healthy "$1" || ! is_up "$1"; }
 
 up() {
+    need_programs
     if [ ! -e "$dir/engine" ]; then
         make_files
     elif [ -n "$given" ]; then
         die 64 "$given has no effect: $dir has a configuration already. Leave the option out, or remove the folder $dir"
     fi
     need_folder
-    need_programs
     write_users
     started=
     for node in ${only:-$nodes}; do
@@ -159,9 +159,12 @@ add() {
     device | watcher | recorder | gateway | enhancer | operator | bridge | eraser) ;;
     *) die 64 "unknown role '$1'; a role is $roles" ;;
     esac
-    need_folder
     role=$1
     shift
+    for argument; do
+        case $argument in --dir | --dir=*) die 64 "--dir comes before the role: cluster/$engine add --dir DIR $role …" ;; esac
+    done
+    need_folder
     GODWIT_PASSWORD=$password GODWIT_TOPIC_ROOT=$topic_root "$here/add-$role" --dir "$dir" "$@"
     password=
     write_users
@@ -171,7 +174,7 @@ add() {
 need_folder() {
     [ -e "$dir/engine" ] ||
         die 66 "cannot use the cluster: $dir has no nodes. Run cluster/$engine up first, or give its folder with --dir"
-    dir=$(cd "$dir" && pwd)
+    dir=$(cd "$dir" && pwd -P)
     [ "$(engine)" = "$engine" ] || die 66 "cannot use the cluster: $dir has nodes of $(engine). Run cluster/$(engine)"
 }
 
