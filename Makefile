@@ -43,6 +43,7 @@ sanitizer: setup
 
 # The long forms of what `make test` does shortly, and the images without a container engine.
 drills: setup
+	scripts/setup-tests
 	GODWIT_BENCHMARKS=1 swift build $(SWIFT_FLAGS) --scratch-path .build/benchmarks
 	Tests/Fuzz/run 120
 	Tests/Drills/image
