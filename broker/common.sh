@@ -82,6 +82,10 @@ read_arguments() {
     if [ "$cert" = yes ] && { [ "$password_stdin" = yes ] || [ -n "$password" ]; }; then
         die 64 "--cert and a password exclude each other"
     fi
+    # The bridge of pair/up has the rights of this user.
+    if [ "$name" = pair ] && grep -qsx 'connection pair' "$dir/a/mosquitto.conf"; then
+        die 64 "the name pair belongs to the bridge of this pair. Choose another name"
+    fi
     [ -z "$password" ] || check_password
 }
 
