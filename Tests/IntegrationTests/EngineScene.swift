@@ -70,6 +70,7 @@ final class EngineScene: Sendable {
     /// In the long form, waits until no connection counts as short-lived: a client that loses several such connections in a
     /// row suspects another client with its id, and waits longer.
     func waitForLastingConnections() async throws {
+        // The age of a connection is the condition itself; no event shows it.
         if Self.rounds != nil { try await Task.sleep(for: .seconds(15)) }
     }
 

@@ -59,12 +59,12 @@ struct NATSDrillTests {
     @Test func aFrozenNodeAndTheLossOfTheMajorityLoseNothing() async throws {
         let play = try await Play()
         try play.scene.signal("n1", SIGSTOP)
-        try await Task.sleep(for: .seconds(30))
+        try await Task.sleep(for: .seconds(30))  // the length of the fault
         try play.scene.signal("n1", SIGCONT)
         try await play.progress()
         #expect(play.scene.longestPause(of: play.watcher) <= 20)
         for node in ["n1", "n2"] { try await play.scene.kill(node) }
-        try await Task.sleep(for: .seconds(10))
+        try await Task.sleep(for: .seconds(10))  // the length of the fault
         try await play.scene.start()
         try await play.expectStoredOnce()
     }
