@@ -99,3 +99,15 @@ test("the names of a part of the fleet are read in requests of limited length", 
   assert.deepEqual(queries.flatMap((query) => new URLSearchParams(query).getAll("trackable")), ids);
   assert.deepEqual(names.queriesOf([]), []);
 });
+
+test("a place is outside of the area of the live stream, also across the antimeridian", () => {
+  const shown = new Cells();
+  assert.equal(shown.isOutside({ lat: 0, lng: 0 }), false);
+  shown.area = { west: 170, south: -10, east: 190, north: 10, level: 6 };
+  for (const [lat, lng, isOutside] of [[0, 175, false], [0, -175, false], [0, 0, true], [11, 175, true], [-11, -175, true]]) {
+    assert.equal(shown.isOutside({ lat, lng }), isOutside, `${lat}, ${lng}`);
+  }
+  assert.equal(shown.isOutside(undefined), false);
+  shown.area = { west: -200, south: -90, east: 200, north: 90, level: 4 };
+  assert.equal(shown.isOutside({ lat: 0, lng: 170 }), false);
+});

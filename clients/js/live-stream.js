@@ -70,6 +70,8 @@ export class LiveStream {
       else this.again();
     });
     source.onerror = () => {
+      // After counts, the stream does not resume. The browser itself would resume from the id in the address.
+      if (resume && this.lastId === undefined && this.source === source) { this.again(); return; }
       this.requests.lost();
       this.handlers.lost();
       // The browser reconnects by itself, unless the gateway rejected the request.

@@ -76,7 +76,8 @@ Object.defineProperty(window, "godwitFrames", { get: () => painter?.frames ?? 0 
 /** Chooses the clicked marker, lists a stack of markers, or zooms to a group or a cell. */
 function clicked(point) {
   const corners = crowd.cells.at(point, view(map));
-  if (corners) { fit(corners); return; }
+  // A cell is always shown more closely, also where the map is nearer than places are usually shown.
+  if (corners) { follow(false); camera.fit(corners, map.getZoom() + 1); return; }
   const places = painter.placesAt(point, view(map));
   if (places.length < 2) choose(places[0]?.trackable.id);
   else if (isStack(places, map.getZoom())) listStack(map, point, places, camera.covered, choose);
@@ -130,8 +131,23 @@ const fillPanel = (trackable) => showPanel(trackable, fleet.stateOf(trackable), 
  */
 let returning;
 
-/** Discards the shown data, because the live stream begins with the complete state again. */
+/**
+ * Discards the shown data, because the live stream begins with the complete state again. In a large fleet, the chosen trackable
+ * remains with its panel, because the map may have moved away from it.
+ */
 function beginAnew() {
+  const kept = crowd.cells.isLarge ? fleet.byId.get(chosen) : undefined;
+  if (kept) {
+    fleet.clear();
+    fleet.byId.set(kept.id, kept);
+    list.show(fleet, now());
+    return;
+  }
+  discard();
+}
+
+/** Discards the shown data, and chooses the chosen trackable again once it arrives. */
+function discard() {
   const before = chosen === undefined ? returning : { id: chosen, isFollowed: isFollowing, span: history.shown, keepsView: true };
   empty();
   returning = before;
@@ -143,7 +159,8 @@ function comeBack() {
   if (!trackable?.place && trackable?.recorded === undefined) return;
   const { isFollowed, span, view, keepsView } = returning;
   choose(trackable.id);
-  if (view) map.setView(view, view.zoom, { animate: false });
+  // In a large fleet, the trackable arrives when the user has moved the map near it.
+  if (view && !crowd.cells.isLarge) map.setView(view, view.zoom, { animate: false });
   if (span) toggleHistory({ span, keepsView });
   follow(isFollowed);
 }
@@ -235,6 +252,8 @@ function followStream() {
       if (isNew) askSoon();
       if (kind === "position" && !data.location) cleared(trackable.id);
       if (trackable.id === returning?.id && trackable.place) comeBack();
+      const isAwaited = trackable.id === chosen || trackable.id === returning?.id;
+      if (kind === "position" && !isAwaited && crowd.cells.isOutside(trackable.place)) fleet.remove(trackable.id);
     },
     opened(hello) {
       openedAt = performance.now();
@@ -245,7 +264,7 @@ function followStream() {
     },
     time(seconds) { told = { time: seconds, at: performance.now() }; },
     cells: (data) => crowd.take(data),
-    reset: beginAnew,
+    reset: discard,
     lost() { fleet.isLost = true; banner.lose(now()); },
     broker({ dropped }) { banner.drop(dropped); },
     /** Another user signed in, in another window of this browser, and may be allowed to read less. */
@@ -332,8 +351,8 @@ function retold() {
 // MARK: The start
 
 function tick() {
+  list.total = crowd.cells.isOn ? crowd.cells.total : undefined;
   list.show(fleet, now());
-  if (crowd.cells.isOn) set(element("count"), String(crowd.cells.total));
   const trackable = fleet.byId.get(chosen);
   if (trackable) { fillPanel(trackable); admin.update(trackable); }
   if (returning) comeBack();

@@ -73,14 +73,14 @@ export class Camera {
     if (offset.distanceTo([0, 0]) > 2) this.map.panBy(offset, { animate: false });
   }
 
-  /** Moves and zooms the map so that all places are visible. */
-  fit(places) {
+  /** Moves and zooms the map so that all places are visible, not nearer than a zoom or the usual one. */
+  fit(places, closest = CLOSE) {
     if (places.length === 0) return;
     const { right, bottom } = this.covered;
     const { x, y } = this.map.getSize();
     const edge = Math.max(0, Math.min(EDGE, (x - right) / 4, (y - bottom) / 4));
     this.map.fitBounds(L.latLngBounds(beside(places)),
-      { maxZoom: CLOSE, paddingTopLeft: [edge, edge], paddingBottomRight: [edge + right, edge + bottom], animate: false });
+      { maxZoom: Math.max(CLOSE, Math.min(this.map.getMaxZoom(), closest)), paddingTopLeft: [edge, edge], paddingBottomRight: [edge + right, edge + bottom], animate: false });
   }
 }
 

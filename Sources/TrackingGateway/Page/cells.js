@@ -84,6 +84,14 @@ export class Cells {
     if (complete && this.area === undefined) this.extent = [...this.counts.values()].flatMap(cornersOf);
   }
 
+  /** Returns true if the live stream has an area, and a place {lat, lng} is outside it. */
+  isOutside(place) {
+    if (!this.area || !place) return false;
+    const { west, south, east, north } = this.area;
+    const isBeside = east - west < 360 && (((place.lng - west) % 360) + 360) % 360 > east - west;
+    return isBeside || place.lat < south || place.lat > north;
+  }
+
   /** Returns the query of the live stream for a view, if the present area does not have its cells; otherwise undefined. */
   moved(view, zoom) {
     if (!this.isLarge || covers(this.area, view, zoom)) return undefined;

@@ -239,6 +239,10 @@ export class Fleet {
   }
 
   /** Removes all trackables. */
+  remove(id) {
+    if (this.byId.delete(id)) this.hasNewOrder = true;
+  }
+
   clear() {
     this.byId.clear();
     this.hasNewOrder = true;

@@ -19,6 +19,8 @@ export class List {
   constructor(element, count, filter, choose) {
     this.element = element;
     this.count = count;
+    /** The number of all trackables, if the list has only some of them; otherwise undefined. */
+    this.total = undefined;
     this.filter = filter;
     this.choose = choose;
     this.order = [];
@@ -84,7 +86,8 @@ export class List {
     const isFound = (trackable) => this.filter.matches(trackable, this.fleet.stateOf(trackable));
     this.found = this.filter.isOn ? this.order.filter(isFound) : this.order;
     this.shown = this.filter.isOn ? new Set(this.found) : new Set();
-    set(this.count, this.filter.isOn ? t("count.of", { found: this.found.length, all: this.order.length }) : String(this.order.length));
+    const all = this.total ?? this.order.length;
+    set(this.count, this.filter.isOn ? t("count.of", { found: this.found.length, all }) : String(all));
     const height = `${this.found.length * ROW}px`;
     if (this.room.style.height !== height) this.room.style.height = height;
     this.layOut();

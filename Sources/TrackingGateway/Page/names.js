@@ -48,7 +48,9 @@ export class Names {
     for (const query of queriesOf(this.fleet.byId.keys())) {
       const page = await json(`/api/v1/trackables?${query}`);
       if (!page || given !== this.given) return;
+      const told = new Set(page.trackables.map((row) => row.id));
       for (const row of page.trackables) this.take(row.id, labelOf(row));
+      this.forgetErased(new URLSearchParams(query).getAll("trackable").filter((id) => !told.has(id)));
     }
   }
 
@@ -66,8 +68,12 @@ export class Names {
       }
       after = page.next ?? "";
     } while (after);
-    // A trackable that is no longer in the answer was erased, and has no records.
-    for (const [id, label] of given) if (!told.has(id)) this.take(id, { ...label, recorded: undefined });
+    this.forgetErased([...given.keys()].filter((id) => !told.has(id)));
+  }
+
+  /** Removes the records of trackables that are no longer in the answer: they were erased. */
+  forgetErased(ids) {
+    for (const id of ids) if (this.given.has(id)) this.take(id, { ...this.given.get(id), recorded: undefined });
   }
 
   take(id, label) {

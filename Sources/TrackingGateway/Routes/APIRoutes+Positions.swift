@@ -72,8 +72,10 @@ extension APIRoutes {
         let live = self.livePositions(nil).sorted { $0.trackable < $1.trackable }
         var rest = live[...].drop { place in after.map { place.trackable <= $0 } ?? false }
         var (found, last, isAtEnd): ([ShownPosition], TrackableID?, Bool) = ([], after, false)
+        // Few positions of many may be in the area, so a query reads more rows than a small page needs.
+        let rows = max(limit, 2_000)
         while found.count < limit, !isAtEnd {
-            let stored = try await history.lastPositions(after: last, limit: limit)
+            let stored = try await history.lastPositions(after: last, limit: rows)
             last = stored.last?.trackable
             isAtEnd = last == nil
             let part = rest.prefix { place in last.map { place.trackable <= $0 } ?? true }
