@@ -112,7 +112,7 @@ public struct ControlServer: Sendable {
         } catch {
             time = now.advanced(by: self.pause * 30)
             self.logger.warning(
-                "Control socket could not be created again after its file was removed: the agent receives no commands on it, and tries again",
+                "Control socket could not be created again after its file was removed: the agent receives no commands on it, and tries again. Check the permissions of its folder",
                 metadata: ["reason": "\(error)"])
         }
     }

@@ -169,7 +169,7 @@ private struct SinkWork {
             } catch {
                 guard !Task.isCancelled else { return nil }
                 self.logger.error(
-                    "History could not be read or written while points were forwarded; the forwarder tries again",
+                    "History could not be read or written while points were forwarded: the points stay in the queue, and the forwarder tries again",
                     metadata: ["sink": "\(self.sink.address)", "reason": "\(error.message)"])
                 event = .storeFailed
             }
@@ -196,7 +196,7 @@ private struct SinkWork {
         self.selection.quarantined()
         self.metrics.quarantined(numbers.count)
         self.logger.error(
-            "Sink rejected points because of their content; they are quarantined, and the other points are sent",
+            "Sink rejected points because of their content: the forwarder quarantines these points, does not send them again, and sends the other points",
             metadata: [
                 "sink": "\(self.sink.address)", "reason": "\(self.rejection)", "count": "\(numbers.count)",
             ])
@@ -255,7 +255,9 @@ private struct SinkWork {
                 self.metrics.acknowledged(self.selection.sent.count)
                 self.health.set(self.sink.address, nil)
                 guard before.failures > 0 else { return }
-                self.logger.notice("Sink acknowledges points again", metadata: ["sink": "\(sink)"])
+                self.logger.notice(
+                    "Sink acknowledges points again: the forwarder sends the points that are in the queue",
+                    metadata: ["sink": "\(sink)"])
                 return
             }
             self.metrics.failed()
@@ -270,7 +272,8 @@ private struct SinkWork {
         if failure != nil {
             self.logger.log(
                 level: before.failures == 0 ? .warning : .info,
-                "Sink did not acknowledge points; they are sent again", metadata: metadata)
+                "Sink did not acknowledge points: they stay in the queue, and the forwarder sends them again after growing waits",
+                metadata: metadata)
         } else {
             self.logger.error(
                 "Sink rejected points because of their content and acknowledged none after them, so the fault may be the sink's: the rejected points stay in the queue and are sent again. Check the sink",

@@ -29,7 +29,7 @@ extension AssetPublisher {
     func checkMetadata(of trackable: Trackable) {
         guard let metadata = trackable.metadata, !metadata.isMetadata else { return }
         self.logger.warning(
-            "Metadata of a trackable is not published",
+            "Metadata of a trackable is not published, because it breaks the rule for metadata: the trackable is published without metadata. Correct the metadata",
             metadata: [
                 "trackable": "\(trackable.id)", "bytes": "\(metadata.utf8.count)",
                 "rule": "metadata must be \(WireLimits.metadataRule)",

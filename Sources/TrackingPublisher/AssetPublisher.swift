@@ -316,16 +316,16 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             self.streams.commands.deliver(command)
         case .commandsRefused(let id, let error):
             self.logger.warning(
-                "Broker rejected the subscription to a trackable's commands: the publisher receives none of them, and subscribes again later",
+                "Broker rejected the subscription to a trackable's commands: the publisher receives none of them, and subscribes again later. Grant the right at the broker, for example with broker/add-device",
                 metadata: ["trackable": "\(id)", "reason": "\(error)"])
         case .journeyRefused(let id, let error):
             self.logger.warning(
-                "Broker rejected the journey of a trackable: the publisher uses the straight line to the destination, and tries again later",
+                "Broker rejected the subscription to the journey of a trackable, or a journey that the publisher published: the publisher uses the straight line to the destination, and tries again later. Grant the right at the broker, for example with broker/add-device",
                 metadata: ["trackable": "\(id)", "reason": "\(error)"])
         case .logFailed(let id, let error):
             guard let suppressed = self.mayWarn(of: error) else { return }
             self.logger.error(
-                "Records could not be written to the device's log: they are not sent to recorders in batches, but the positions among them may still be published live",
+                "Records could not be written to the device's log: they are not sent to recorders in batches, but the positions among them may still be published live. Free space on the disk, or follow the reason",
                 metadata: ["trackable": "\(id)", "reason": "\(error)", "not logged": "\(suppressed)"])
         case .numbersReused(let id, let stream):
             self.logger.warning(
@@ -333,7 +333,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
                 metadata: ["trackable": "\(id)", "ended stream": "\(stream)"])
         case .recordsRefused(let id, let error):
             self.logger.warning(
-                "Broker rejected a batch of records: the records stay in the device's log and are sent again",
+                "Broker rejected a batch of records: the records stay in the device's log and are sent again. Grant the right at the broker, for example with broker/add-device, or follow the reason",
                 metadata: ["trackable": "\(id)", "reason": "\(error)"])
         case .send(let commands): self.transport.send(commands)
         case .useSensorResolution(let resolution):
@@ -349,12 +349,12 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             self.refused.add(1, ordering: .relaxed)
             guard let suppressed = self.mayWarn(of: error) else { return }
             self.logger.warning(
-                "Invalid fix rejected: the position source delivered it with an impossible time, and the publisher neither publishes nor records it",
+                "Invalid fix rejected: the position source delivered it with an impossible time, and the publisher neither publishes nor records it. Check the position source",
                 metadata: ["reason": "\(error)", "not logged": "\(suppressed)"])
         case .extraLeftOut(let error):
             guard let suppressed = self.mayWarn(of: error) else { return }
             self.logger.warning(
-                "Fix has invalid extra members or an invalid trip id: the publisher removes all extra members and an invalid trip id, and uses the rest of the fix",
+                "Fix has invalid extra members or an invalid trip id: the publisher removes all extra members and an invalid trip id, and uses the rest of the fix. Correct the program that makes the fixes",
                 metadata: ["reason": "\(error)", "not logged": "\(suppressed)"])
         case .captured(let id, let fix, let verdict):
             self.streams.fixes.deliver(CapturedFix(trackable: id, fix: fix, verdict: verdict))
@@ -367,7 +367,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         case .givenUp(let id, let error):
             self.shared.withLock { $0.gaveUp(id, error) }
             self.logger.error(
-                "Publisher stopped before all positions of a trackable were sent, because the broker rejected them: records in a log on the disk are sent after the next start",
+                "Publisher stopped before all positions of a trackable were sent, because the broker rejected them: records in a log on the disk are sent after the next start. Follow the reason, then start the program again",
                 metadata: ["trackable": "\(id)", "reason": "\(error)"])
         }
     }

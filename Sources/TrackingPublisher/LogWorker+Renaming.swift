@@ -11,7 +11,7 @@ extension LogWorker {
         do throws(TrackingError) {
             try await self.storage.quarantine(name.seq, of: name.stream, reason: reason.message)
             self.logger.warning(
-                "Record quarantined on the device: the broker never accepts this record, and the device does not send it again by itself",
+                "Record quarantined on the device: the broker never accepts this record, and the device does not send it again by itself. Show such records with godwit-agent quarantine list",
                 metadata: ["trackable": "\(id)", "record": "\(name)", "reason": "\(reason)"])
             post(id, .setAside(name.stream, name.seq))
             return nil

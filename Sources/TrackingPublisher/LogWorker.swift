@@ -180,7 +180,7 @@ struct LogWorker: Sendable {
             machine.didWrite(write, isWritten: error == nil)
             if write.entries.isEmpty, let error {
                 self.logger.warning(
-                    "Publisher could not save its current state, such as a trip in progress, in the device's log; it tries again",
+                    "Publisher could not save its current state, such as a trip in progress, in the device's log: it tries again. Free space on the disk, or follow the reason",
                     metadata: ["reason": "\(error)"])
             }
             self.report(write.entries[...], error, post)
@@ -234,7 +234,7 @@ struct LogWorker: Sendable {
         }
         for error in errors {
             self.logger.warning(
-                "Acknowledged records could not be removed from the device's log: they may be sent again",
+                "Acknowledged records could not be removed from the device's log: they may be sent again, and recorders store them only once",
                 metadata: ["reason": "\(error)"])
         }
         if errors.contains(where: { $0.code == .spoolDamaged }) { await self.reopen(&machine, post) }
@@ -247,7 +247,7 @@ struct LogWorker: Sendable {
         case .action(let id, let action):
             guard let error = await self.perform(action, of: id, post) else { return }
             self.logger.warning(
-                "Publisher could not read or change records in the device's log: records are sent later than planned",
+                "Publisher could not read or change records in the device's log: records are sent later than planned. Free space on the disk, or follow the reason",
                 metadata: ["trackable": "\(id)", "reason": "\(error)"])
             if error.code == .spoolDamaged { await self.reopen(&machine, post) }
         }
@@ -298,7 +298,7 @@ struct LogWorker: Sendable {
             }
         } catch {
             self.logger.warning(
-                "Oldest records could not be removed from the device's log: the log exceeds --keep-points, --keep-bytes or --keep-days until a later removal succeeds",
+                "Oldest records could not be removed from the device's log: the log exceeds --keep-points, --keep-bytes or --keep-days until a later removal succeeds. Free space on the disk, or follow the reason",
                 metadata: ["reason": "\(error)"])
             if error.code == .spoolDamaged { await self.reopen(&machine, post) }
         }
@@ -320,7 +320,7 @@ struct LogWorker: Sendable {
         } catch {
             if machine.didFailToReopen(error, now: .now) {
                 self.logger.error(
-                    "Device's log could not be reopened after damage: the publisher tries again, and new records wait in memory. When the log has been closed for a minute, waiting and new records are lost for recorders. Free space on the disk, or follow the reason",
+                    "Device's log could not be reopened after damage: the publisher tries again, and holds new records in memory for at most a minute. After that, it drops them, and recorders store only the positions that they receive live. Free space on the disk, or follow the reason",
                     metadata: ["reason": "\(error)"])
             }
             return false
@@ -332,7 +332,7 @@ struct LogWorker: Sendable {
         if let salvage = contents.salvage { Self.deliver(salvage, logger) }
         if let damage = contents.damage {
             logger.error(
-                "Device's log is damaged and could not be replaced: the device continues with the damaged file",
+                "Device's log is damaged and could not be replaced: the device continues with the damaged file, and tries to replace it at a later start. Free space on the disk, then start the program again",
                 metadata: ["reason": "\(damage)"])
         }
     }
@@ -342,7 +342,7 @@ struct LogWorker: Sendable {
             "\(part.trackable) \(part.stream): \(Self.text(part.seqs))"
         }
         logger.error(
-            "Device's log was damaged: its file was renamed, and the readable records were copied to a new log",
+            "Device's log was damaged: its file was renamed, and the readable records were copied to a new log. The missing records are lost for recorders that did not store them before",
             metadata: [
                 "renamed to": "\(salvage.path)", "reason": "\(salvage.reason)", "salvaged": "\(salvage.count)",
                 "missing": "\(missing.joined(separator: "; "))", "orphans": "\(salvage.orphans)",

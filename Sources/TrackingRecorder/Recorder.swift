@@ -75,7 +75,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
     public func run() async throws {
         // The recorder cannot check the limit itself, because brokers do not report the length of their queues.
         self.logger.info(
-            "Recorder starts: while it is not connected, the broker keeps for it at most as many messages as the broker's setting max_queued_messages permits",
+            "Recorder starts: while it is not connected, the broker queues at most max_queued_messages messages for it, and drops further ones. Raise this setting of the broker for long interruptions",
             metadata: ["setting": "max_queued_messages", "details": "docs/reference/recording.md"])
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
@@ -178,7 +178,8 @@ public final class Recorder<Transport: MessageTransport>: Service {
                     self.logger.warning(
                         """
                         System clock is not synchronised and is ahead of the newest record: \
-                        --keep counts the ages of records from an earlier time, which follows from the newest records. \
+                        --keep removes fewer records, because it counts their ages from an earlier time, which \
+                        follows from the newest records. \
                         Synchronise the clock
                         """,
                         metadata: ["earlier by": "\(moment.wall.since(now))"])
@@ -189,7 +190,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
                 }
             } catch {
                 self.logger.warning(
-                    "Expired records could not be removed from the history; the recorder tries again in an hour",
+                    "Expired records could not be removed from the history: they remain in it until the recorder succeeds. It tries again in an hour",
                     metadata: ["reason": "\(error)"])
             }
             try? await Task.sleep(for: .seconds(3600))
@@ -210,7 +211,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
         }
         if !emptied.isEmpty {
             self.logger.warning(
-                "All positions of some trackables expired and were removed from the history: they were older than --keep permits",
+                "All positions of some trackables expired and were removed from the history: they were older than --keep permits. If these trackables still move, check --keep and their devices",
                 metadata: [
                     "count": "\(emptied.count)",
                     "trackables": "\(emptied.prefix(10).map(\.rawValue).joined(separator: " "))",
@@ -240,51 +241,57 @@ public final class Recorder<Transport: MessageTransport>: Service {
         }
         if case .say = verdicts.refused {
             self.logger.warning(
-                "Recorder quarantined messages and records instead of storing them: they are invalid, or the history rejected them",
+                "Recorder quarantined messages and records instead of storing them: they are invalid, or the history rejected them. The history's table quarantine has the reason of each",
                 metadata: ["messages": "\(report.refused)"])
         }
         if case .say = verdicts.overfull {
             self.logger.warning(
                 """
-                Recorder rejected records because too many record numbers of their stream are missing; \
-                the device keeps the records and sends them again
+                Recorder rejected records because too many record numbers of their stream are missing: \
+                the device keeps the records and sends them again. The recorder stores them after the missing records \
+                arrive, or after the device declares these lost
                 """,
                 metadata: ["streams": "\(report.overfull)"])
         }
     }
 
-    private func logNotConnected(for purpose: String, _ lost: Disconnection) {
+    /// Logs `message` about the loss of one of the recorder's two connections to the broker.
+    private func logNotConnected(_ message: Logger.Message, purpose: String, _ lost: Disconnection) {
         guard !lost.isRenewal else { return }
         let reason = lost.reason.map { "\($0)" } ?? "closed"
-        self.logger.info(
-            "Recorder lacks one of its two connections to the broker and tries to connect again",
-            metadata: ["purpose": "\(purpose)", "reason": "\(reason)"])
+        self.logger.info(message, metadata: ["purpose": "\(purpose)", "reason": "\(reason)"])
     }
 
     private func log(_ event: RecorderEvent) {
         switch event {
         case .connected(let isPresent):
             self.logger.info(
-                "Recorder is storing messages: it is connected to the broker and receives them",
+                "Recorder is storing messages: the broker accepted its connection, and the recorder stores each message that arrives",
                 metadata: ["session kept": "\(isPresent)"])
         case .possibleGap:
             self.logger.warning(
-                "Broker kept no session for this recorder: messages published while the recorder was not connected may be missing from the history; devices with --acknowledge-by send them again"
+                "Broker kept no session for this recorder: messages published while the recorder was not connected may be missing from the history; devices with --acknowledge-by send them again. godwit verify lists the missing records of a trackable"
             )
-        case .disconnected(let lost): self.logNotConnected(for: "receiving", lost)
-        case .voice(.some(let lost)): self.logNotConnected(for: "acknowledging", lost)
+        case .disconnected(let lost):
+            self.logNotConnected(
+                "Recorder has no connection to receive messages: the broker queues them, and the recorder tries to connect again",
+                purpose: "receiving", lost)
+        case .voice(.some(let lost)):
+            self.logNotConnected(
+                "Recorder has no connection to publish acknowledgements: devices keep their records, and the recorder tries to connect again",
+                purpose: "acknowledging", lost)
         case .voice(nil): break
         case .subscriptionRefused(let filter, let error):
             self.logger.error(
-                "Broker rejected a subscription of the recorder: the recorder stores no messages that match the filter, and tries again",
+                "Broker rejected a subscription of the recorder: the recorder stores no messages that match the filter, and tries again. Grant the right with broker/add-recorder",
                 metadata: ["filter": "\(filter)", "reason": "\(error)"])
         case .acknowledgementRefused(let id, let error):
             self.logger.error(
-                "Broker rejected an acknowledgement of the recorder: devices keep their records and send them again",
+                "Broker rejected an acknowledgement that the recorder published for devices: the records are stored, but devices keep them and send them again. Grant the right with broker/add-recorder",
                 metadata: ["trackable": "\(id)", "reason": "\(error)"])
         case .shareDelivered:
             self.logger.info(
-                "Broker delivers the messages of the shared subscription of the recorder's group, as a test by the recorder showed"
+                "Broker delivers messages to shared subscriptions, as a test by the recorder showed: the recorders of the group divide the messages among themselves"
             )
         case .shareUndelivered(let isAlone):
             self.logger.error(
@@ -297,35 +304,37 @@ public final class Recorder<Transport: MessageTransport>: Service {
                 """)
         case .cleared(let count):
             self.logger.info(
-                "Recorder cleared the retained messages of clients that have been gone for 7 days",
+                "Recorder cleared the retained messages of clients that have been gone for 7 days: new subscribers no longer receive them",
                 metadata: ["messages": "\(count)"])
         case .clearingRefused(let error):
             self.logger.error(
                 """
                 Broker does not allow the recorder to read or clear the retained messages of clients that are \
-                gone: the messages remain
+                gone: the messages remain. Grant the rights with broker/add-recorder --housekeeper, or start the \
+                recorder without --housekeeper
                 """,
                 metadata: ["reason": "\(error)"])
         case .brokerDropped(let count):
             self.logger.warning(
-                "Broker drops messages because a client's queue at the broker is full; raise max_queued_messages in the broker's configuration",
+                "Broker drops messages, because the queue of a client at the broker is full: this client, which may be the recorder or another one, does not receive them. Raise max_queued_messages in the broker's configuration",
                 metadata: ["dropped": "\(count)"])
         case .storeAway(let error, let wait):
             var metadata: Logger.Metadata = ["reason": "\(error)"]
             if let wait { metadata["retry in"] = "\(wait)" }
             self.logger.error(
-                "History is unavailable: the recorder stores and acknowledges nothing until it is available again; the broker and the devices keep the messages",
+                "History is unavailable: the recorder stores and acknowledges nothing until it is available again; the broker and the devices keep the messages. Follow the reason",
                 metadata: metadata)
         case .storeRefuses(let error):
             self.logger.error(
-                "History rejected a batch of records: the recorder searches for the invalid records and quarantines them",
+                "History rejected a batch of records: the recorder searches for the invalid records, quarantines them, and stores the other records",
                 metadata: ["reason": "\(error)"])
         case .storeBack(let pause):
             self.logger.warning(
                 "History is available again: the recorder stores messages", metadata: ["after": "\(pause)"])
         case .failed(let error):
             self.logger.error(
-                "Recorder stopped because of an error that it cannot recover from", metadata: ["reason": "\(error)"])
+                "Recorder stopped because of an error that it cannot recover from: it stores no more messages. Follow the reason, then start it again",
+                metadata: ["reason": "\(error)"])
         }
     }
 }

@@ -26,7 +26,7 @@ package final class BadMessages: Sendable {
         }
         guard case .say(let suppressed) = verdict else { return }
         self.logger.warning(
-            "Received message skipped: its payload cannot be read, or the program cannot accept it because of a limit",
+            "Received message skipped: its payload cannot be read, or the program cannot accept it because of a limit. Other messages are not affected. Check the client that publishes on the topic, or follow the reason",
             metadata: ["topic": "\(topic)", "reason": "\(error)", "not logged": "\(suppressed)"])
     }
 }

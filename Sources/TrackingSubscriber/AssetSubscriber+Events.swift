@@ -25,15 +25,15 @@ extension AssetSubscriber {
         switch event {
         case .refused(let id, let error):
             self.logger.warning(
-                "Broker rejected the subscription to a trackable: the subscriber receives nothing of it and tries again",
+                "Broker rejected the subscription to a trackable: the subscriber receives nothing of it, and tries again after waits of up to 15 min. Grant the right to read at the broker, for example with broker/add-watcher",
                 metadata: ["trackable": "\(Self.name(id))", "reason": "\(error)"])
         case .enhancedRefused(let id, let error):
             self.logger.warning(
-                "Broker rejected the subscription to enhanced positions: published positions are delivered instead",
+                "Broker rejected the subscription to enhanced positions: the subscriber delivers the positions that devices published instead. Grant the right to read at the broker",
                 metadata: ["trackable": "\(Self.name(id))", "reason": "\(error)"])
         case .publishRefused(let topic, let error):
             self.logger.warning(
-                "Broker rejected the subscriber's presence or resolution request: publishers ignore the request or do not count the subscriber, but positions still arrive if this user may read them",
+                "Broker rejected the subscriber's presence or resolution request: publishers ignore the request or do not count the subscriber, but positions still arrive if this user may read them. Grant the right at the broker, for example with broker/add-watcher, or make the subscriber silent",
                 metadata: ["topic": "\(topic)", "reason": "\(error)"])
         case .location, .publishedLocation, .locationCleared, .positionsKept, .raw, .state, .presence, .resolution,
             .trip, .tripRecorded, .event, .journey, .estimate, .silent, .badMessage, .connection:

@@ -74,7 +74,8 @@ extension AssetSubscriber {
         Task {
             do { try await self.runToEnd() } catch {
                 self.logger.error(
-                    "Subscriber ended with an error: it delivers nothing more", metadata: ["reason": "\(error)"])
+                    "Subscriber ended with an error: it delivers nothing more. Follow the reason, then start the program again",
+                    metadata: ["reason": "\(error)"])
             }
         }
     }

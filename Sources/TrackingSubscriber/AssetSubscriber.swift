@@ -330,7 +330,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         }
         guard isNews else { return }
         self.logger.warning(
-            "Broker dropped messages because a client's queue at the broker was full: positions or states may be missing; raise max_queued_messages in the broker's configuration",
+            "Broker dropped messages because a client's queue at the broker was full: positions or states may be missing. Raise max_queued_messages in the broker's configuration",
             metadata: ["dropped": "\(drops.count - earlier.count)"])
     }
 

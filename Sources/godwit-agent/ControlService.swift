@@ -98,7 +98,7 @@ struct ControlService: Sendable {
         } catch {
             guard self.socket == nil else { throw error }
             self.logger.warning(
-                "Control socket cannot be opened: the agent publishes, but godwit-agent status and the other commands cannot reach it",
+                "Control socket cannot be opened: the agent publishes, but godwit-agent status and the other commands cannot reach it. Give each agent a --socket of its own, or follow the reason",
                 metadata: ["reason": "\(error)"])
             self.notifier?.ready()
             listening()
@@ -115,7 +115,7 @@ struct ControlService: Sendable {
             let metrics = await self.control.status().metrics
             do throws(TrackingError) { try OwnFile.writeShared(metrics, to: file) } catch {
                 self.logger.warning(
-                    "Metrics file (--metrics-file) cannot be written; the agent tries again",
+                    "Metrics file (--metrics-file) cannot be written: it is missing or out of date, and the agent tries again every 15 s. Check the path and its permissions",
                     metadata: ["reason": "\(error)"])
             }
             try? await Task.sleep(for: Self.metricsInterval)

@@ -124,7 +124,7 @@ struct Device: Sendable {
             last[change.trackable] = change.state
             if let reason = change.reason {
                 self.logger.warning(
-                    "Publishing state of a trackable changed because of a problem that the reason names",
+                    "Publishing state of a trackable changed because of a problem: the agent tries an OFFLINE trackable again, but not a FAILED one. Follow the reason; after FAILED, start the agent again",
                     metadata: [
                         "trackable": "\(change.trackable)", "state": "\(change.state.rawValue)", "reason": "\(reason)",
                     ])

@@ -209,7 +209,7 @@ struct Record: AsyncParsableCommand {
                 guard !self.broker.failFast, try self.passes(error) else { throw error }
                 let wait = backoff.next()
                 Logger(label: "godwit.recorder").error(
-                    "Recorder could not open the history to store records; it tries again, and stores nothing until then",
+                    "Recorder could not open the history to store records: it stores nothing until it succeeds, and tries again. Follow the reason",
                     metadata: ["reason": "\(error)", "retry in": "\(wait)"])
                 notifier?.status("the history cannot be used: \(error.message)")
                 try await Task.sleep(for: wait)

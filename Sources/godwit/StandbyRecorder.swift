@@ -165,19 +165,23 @@ final class StandbyRecorder: Service {
         switch change {
         case .waiting:
             self.watch.notifier?.status("waiting: another recorder is active")
-            self.logger.info("Recorder waits: another recorder with its name is active", metadata: name)
+            self.logger.info(
+                "Recorder waits: another recorder with its name is active, and this recorder takes over when that one ends",
+                metadata: name)
         case .active:
             self.note(isActive: true)
-            self.logger.info("Recorder is active: it has the lease of its name", metadata: name)
+            self.logger.info(
+                "Recorder is active: the database gave it the lease of its name, so no other recorder with this name receives messages",
+                metadata: name)
         case .lost(let loss):
             self.note(isActive: false)
             self.watch.notifier?.status("waiting")
             self.logger.warning(
-                "Recorder stops receiving messages, so that another recorder with its name can take over",
+                "Recorder stops receiving messages, so that another recorder with its name can take over. It waits until it can become active again",
                 metadata: ["name": "\(self.lease.name)", "reason": "\(Self.reason(of: loss))"])
         case .databaseAway(let error):
             self.logger.error(
-                "Recorder could not request its lease from the database; it tries again every second",
+                "Recorder could not request its lease from the database: without the lease it receives no messages. It tries again every second. Check the database server",
                 metadata: ["reason": "\(error)"])
         }
     }

@@ -83,7 +83,7 @@ struct Watcher: Sendable {
         let lost = subscriber.lostEvents
         if lost > 0 {
             self.logger.warning(
-                "Received events were not printed, because the reader of standard output is too slow: the oldest events were dropped",
+                "Received events were not printed, because the reader of standard output is too slow: the oldest events were dropped. Use a faster reader",
                 metadata: ["events lost": "\(lost)"])
         }
         if let error = ending.error { throw error }
@@ -121,7 +121,7 @@ struct Watcher: Sendable {
             guard !self.isOver(event, ending, &refusals) else { return false }
             if case .silent(let id) = event {
                 self.logger.warning(
-                    "Nothing received of a watched trackable: it was never published, or this user may not read it",
+                    "Nothing received of a watched trackable: it was never published, or this user may not read it. Check the id and the user's rights",
                     metadata: ["trackable": "\(id)"])
             }
             if let text = printer.text(event, receivedAt: TimeText.now) { try await output.write(text) }

@@ -146,7 +146,7 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
         }
         guard isNew else { return }
         self.logger.warning(
-            "OwnTracks records of a trackable are in the bridge's log, but the broker or a recorder has not acknowledged them within the time limit; the bridge sends them again",
+            "OwnTracks records of a trackable are in the bridge's log, but the broker or a recorder has not acknowledged them within the time limit: the bridge acknowledges the phone's messages, and sends the records again. Check the broker and the recorder",
             metadata: ["trackable": "\(id)", "time limit": "\(Intake.patience)", "reason": "\(error)"])
     }
 
@@ -161,7 +161,7 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
                 guard !Task.isCancelled else { return }
                 let wait = backoff.next()
                 self.logger.warning(
-                    "OwnTracks bridge could not write received messages of a trackable to its log or to its quarantine; it tries again",
+                    "OwnTracks bridge could not write received messages of a trackable to the bridge's log or quarantine: it does not acknowledge the messages, and tries again. Free space on the disk, or follow the reason",
                     metadata: ["trackable": "\(id)", "reason": "\(error)", "retry in": "\(wait)"])
                 try? await Task.sleep(for: wait)
             }
@@ -174,7 +174,7 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
         let refused = zip(self.reader.filters, refusals).filter { $1 != nil }
         for (filter, error) in refused {
             self.logger.error(
-                "Broker rejected a subscription of the OwnTracks bridge: the bridge receives no messages that match the filter",
+                "Broker rejected a subscription of the OwnTracks bridge: the bridge receives no messages that match the filter, and subscribes again only when it connects again. Grant the right with broker/add-bridge, then start the bridge again",
                 metadata: ["filter": "\(filter)", "reason": "\(error.map { "\($0)" } ?? "")"])
         }
         if refused.isEmpty { self.logger.info("OwnTracks bridge is connected and receives messages") }

@@ -80,7 +80,7 @@ package final class OwnTracksSender<Transport: MessageTransport>: Service {
         case .skipped(let topic, let error): self.bad.skipped(topic, error, now: self.clock.moment.now)
         case .refused(let topic, let error):
             self.logger.error(
-                "Broker does not let the OwnTracks bridge publish on or subscribe to a topic: the bridge passes on no messages of this topic",
+                "Broker does not let the OwnTracks bridge publish on or subscribe to a topic: the bridge passes on no messages of this topic. Grant the right with broker/add-bridge",
                 metadata: ["topic": "\(topic)", "reason": "\(error)"])
         }
     }

@@ -60,7 +60,7 @@ final class CredentialWatch: Service {
                 wait = Self.retry
                 self.logger.log(
                     level: isFailing ? .debug : .warning,
-                    "Ended credentials of apps could not be withdrawn from the broker; the gateway tries again",
+                    "Ended credentials of apps could not be withdrawn from the broker: the apps may stay connected. The gateway tries again every second",
                     metadata: ["reason": "\(error.message)"])
                 isFailing = true
             }

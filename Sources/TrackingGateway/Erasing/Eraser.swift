@@ -94,7 +94,7 @@ final class Eraser: Service {
             do throws(TrackingError) { return try await operation() } catch {
                 guard !Task.isCancelled else { return }
                 self.logger.warning(
-                    "A trackable could not be erased from the gateway's files: its records remain in them until the gateway succeeds; it tries again",
+                    "A trackable could not be erased from the gateway's files: its records remain in the files, and the gateway tries again until it succeeds. Free space on the disk, or follow the reason",
                     metadata: ["reason": "\(error.message)"])
                 try? await Task.sleep(for: backoff)
                 backoff = min(backoff * 2, Self.maximumBackoff)

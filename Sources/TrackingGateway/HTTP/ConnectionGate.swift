@@ -42,7 +42,7 @@ final class ConnectionGate: ChannelInboundHandler, RemovableChannelHandler {
         guard self.peers.opened(by: peer) else {
             self.warn(
                 .peerLimit,
-                "HTTP server closed a new connection at once: its client address has as many connections as one address may have",
+                "HTTP server closed a new connection at once: its client address has as many connections as one address may have. Behind a proxy, start the gateway with --url",
                 ["address": "\(peer)"])
             return child.close(promise: nil)
         }
@@ -60,7 +60,7 @@ final class ConnectionGate: ChannelInboundHandler, RemovableChannelHandler {
         self.isPaused = true
         self.warn(
             .descriptors,
-            "HTTP server accepts no new connections for a second: the system has no free file descriptor or memory for them",
+            "HTTP server accepts no new connections for a second: the system has no free file descriptor or memory for them. Raise LimitNOFILE of the service, or fs.file-max",
             ["reason": "\(SystemError.text(reason.errnoCode))"])
         try? context.channel.syncOptions?.setOption(.autoRead, value: false)
         let bound = NIOLoopBound((self, context.channel), eventLoop: context.eventLoop)

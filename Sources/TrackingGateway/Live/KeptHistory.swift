@@ -66,7 +66,7 @@ struct KeptHistory: Sendable {
             } catch {
                 self.logger.log(
                     level: level,
-                    "Gateway could not read the history to check its live positions; it tries again, and may show erased positions until then",
+                    "Gateway could not read the history to check its live positions: it may show erased positions until it succeeds, and tries again",
                     metadata: ["reason": "\(error.message)"])
                 level = .debug
                 try? await Task.sleep(for: backoff.next())

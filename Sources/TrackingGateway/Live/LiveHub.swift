@@ -281,7 +281,7 @@ package final class LiveHub: Service {
 
     private func warnOfDroppedJourneys() {
         self.logger.warning(
-            "Journeys and estimates at the broker are too large together: the gateway does not show some of them",
+            "Journeys and estimates at the broker are too large together: the gateway does not show those that exceed its limit. Clear journeys that are over, with godwit journey clear",
             metadata: ["limit": "\(KnownJourneys.maximumBytes) bytes"])
     }
 
@@ -297,7 +297,7 @@ package final class LiveHub: Service {
             self.clockAhead()
             if judgement.isFirst {
                 self.logger.warning(
-                    "Clock of a device is ahead of the gateway's clock: the gateway does not show the device's positions live",
+                    "Clock of a device is ahead of the gateway's clock: the gateway does not show the device's positions live; recorders store them. Correct the clock that is wrong",
                     metadata: ["trackable": "\(id)", "seconds": "\(lead)"])
             }
         }

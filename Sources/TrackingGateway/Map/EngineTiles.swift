@@ -87,17 +87,17 @@ package actor EngineTiles {
     private func ended(_ result: Result<[UInt8], Failure>, _ place: TilePlace) {
         switch result {
         case .success(let bytes):
-            if self.isFailing { self.logger.notice("Routing engine sends map tiles again") }
+            if self.isFailing { self.logger.notice("Routing engine sends map tiles again: the map shows streets") }
             self.isFailing = false
             do { try self.cache.store(bytes, at: place, now: self.clock.moment.wall) } catch {
                 self.logger.warning(
-                    "Map tile could not be stored in the cache",
+                    "Map tile could not be stored in the gateway's cache: the map shows the tile, and the gateway requests it from the routing engine again next time. Free space on the disk, or follow the reason",
                     metadata: ["folder": "\(self.folder)", "reason": "\(error)"])
             }
         case .failure(.away(let reason)), .failure(.wrong(let reason)):
             self.logger.log(
                 level: self.isFailing ? .debug : .warning,
-                "Routing engine sent no map tile; the map shows no streets until it does",
+                "Routing engine sent no map tile: the map shows no streets there until the engine sends the tile. Check that the engine runs, and its address",
                 metadata: ["engine": "\(self.engine)", "reason": "\(reason)"])
             self.isFailing = true
         }

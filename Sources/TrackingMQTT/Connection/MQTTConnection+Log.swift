@@ -20,7 +20,7 @@ extension MQTTConnection {
     /// packet is never logged.
     func logMalformed(_ result: MosquittoResult, _ link: Link) {
         self.configuration.logger?.warning(
-            "Broker sent a malformed packet: the client closes the connection and connects again",
+            "Broker sent a malformed packet: the client closes the connection and connects again. If this occurs often, check the network and proxies, or use TLS",
             metadata: [
                 "client": "\(self.configuration.client)", "endpoint": "\(link.endpoint)",
                 "version": "\(link.attempt.version.name)", "reason": "\(result.violation ?? result.text)",
@@ -32,7 +32,7 @@ extension MQTTConnection {
     func logUnavailableCredentials(_ error: TrackingError) {
         guard self.machine.isOnline else { return }
         self.configuration.logger?.warning(
-            "New credentials are not available, and those of the connection expire: the client asks again",
+            "New credentials are not available, and those of the connection expire: the connection continues while the broker permits it, and the client asks the provider of the credentials again",
             metadata: ["client": "\(self.configuration.client)", "reason": "\(error.message)"])
     }
 
@@ -59,8 +59,13 @@ extension MQTTConnection {
         let isNew = self.lastLoggedCode != reason.code
         self.lastLoggedCode = reason.code
         let level: Logger.Level = reason.isForAnOperator ? .error : .warning
+        let consequence =
+            disconnection.retry == nil
+            ? "the client does not connect again. Follow the reason, then start the program again"
+            : "the client tries again"
         logger.log(
-            level: isNew ? level : .debug, "Connection to the broker was lost or could not be made", metadata: metadata)
+            level: isNew ? level : .debug, "Connection to the broker was lost or could not be made: \(consequence)",
+            metadata: metadata)
     }
 }
 

@@ -109,7 +109,7 @@ extension MQTTConnection {
         else { return }
         for name in self.sink.suspects.closed(unanswered: self.sink.inFlight.names, now: self.now) {
             self.configuration.logger?.error(
-                "Client pauses the use of a topic or filter, because the broker closed the connection after each use: the client tries again after 30 s, and after longer waits up to 15 min",
+                "Client pauses the use of a topic or filter, because the broker closed the connection three times while a request for it was unanswered: the client tries again after 30 s, then after growing waits of up to 15 min. If the broker's rules forbid the topic, grant the right",
                 metadata: ["client": "\(self.configuration.client)", "topic": "\(name)"])
         }
     }

@@ -91,7 +91,7 @@ extension AssetPublisher {
         case .level(let percent): self.batteryRead(percent)
         case .badInput(let reason):
             self.logger.warning(
-                "Battery level cannot be read: the publisher reports it as unknown",
+                "Battery level cannot be read: the publisher reports it as unknown. Check --battery, or the permissions of the battery's file",
                 metadata: ["reason": "\(reason)"])
         }
     }

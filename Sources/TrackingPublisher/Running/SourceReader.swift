@@ -88,7 +88,7 @@ package struct SourceReader<Transport: MessageTransport>: Sendable {
                 let verdict = warnings.withLock { $0.happened(0, now: DeviceClock.now) }
                 guard case .say(let suppressed) = verdict else { return }
                 self.logger.warning(
-                    "Invalid input line from a position source ignored, in whole or in part",
+                    "Invalid input line from a position source ignored, in whole or in part: the other lines are used. If this occurs often, check the cable and the speed of the serial line",
                     metadata: ["reason": "\(reason)", "not logged": "\(suppressed)"])
             case .notice(let notice): await self.received(notice)
             }
@@ -111,7 +111,7 @@ package struct SourceReader<Transport: MessageTransport>: Sendable {
                 metadata: ["source": "\(source)"])
         case .lost(let source, let reason):
             self.logger.warning(
-                "Position source lost: the source delivers no fixes, and the program tries it again until it works",
+                "Position source lost: it delivers no fixes. The program tries it again after waits of up to 60 s, and uses another source meanwhile if there is one",
                 metadata: ["source": "\(source)", "reason": "\(reason)"])
             await self.publish(.sourceLost, ["source": .text(source), "reason": .text(reason.message)])
         case .found(let source):

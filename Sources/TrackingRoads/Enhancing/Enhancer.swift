@@ -142,24 +142,26 @@ public final class Enhancer<Transport: MessageTransport>: Service {
 
     private func log(_ event: EnhancerEvent) {
         switch event {
-        case .connected: self.logger.info("Enhancer is publishing positions on the road")
+        case .connected:
+            self.logger.info(
+                "Enhancer is connected to the broker: it matches positions with roads and publishes the result")
         case .disconnected(let lost):
             guard !lost.isRenewal else { return }
             self.logger.info(
-                "Enhancer has no connection to the broker and tries to connect again",
+                "Enhancer has no connection to the broker: it publishes nothing, and tries to connect again",
                 metadata: ["reason": "\(lost.reason.map { "\($0)" } ?? "closed")"])
         case .subscriptionRefused(let filter, let error):
             self.logger.error(
-                "Broker rejected a subscription of the enhancer: positions that match the filter are not enhanced",
+                "Broker rejected a subscription of the enhancer: it does not receive the positions that match the filter, and does not match them with roads. Grant the right with broker/add-enhancer",
                 metadata: ["filter": "\(filter)", "reason": "\(error)"])
         case .publishRefused(let id, let error):
             self.logger.error(
-                "Broker rejected a position on the road. Give the enhancer the rights of broker/add-enhancer",
+                "Broker rejected a position or an estimate that the enhancer published: subscribers do not receive it. Grant the right with broker/add-enhancer",
                 metadata: ["trackable": "\(id)", "reason": "\(error)"])
         case .badMessage(let topic, let error): self.bad.skipped(topic, error, now: self.clock.moment.now)
         case .engineAway(let error, let retry):
             self.logger.warning(
-                "Routing engine is away: positions are published as the devices send them",
+                "Routing engine is away: the enhancer publishes positions as the devices send them, and asks the engine again. Check that the engine runs",
                 metadata: ["reason": "\(error)", "retry in": "\(retry)"])
         case .engineBack(let time):
             self.logger.notice(
@@ -168,7 +170,10 @@ public final class Enhancer<Transport: MessageTransport>: Service {
             self.logger.notice(
                 "Enhancer group changed: the members divide the trackables among themselves",
                 metadata: ["members": "\(members.map(\.rawValue).joined(separator: ", "))"])
-        case .failed(let error): self.logger.error("Enhancer stops", metadata: ["reason": "\(error)"])
+        case .failed(let error):
+            self.logger.error(
+                "Enhancer stops because of an error that it cannot recover from: it publishes nothing more. Follow the reason, then start it again",
+                metadata: ["reason": "\(error)"])
         }
     }
 }

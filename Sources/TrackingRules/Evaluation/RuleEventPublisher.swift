@@ -32,7 +32,7 @@ struct RuleEventPublisher: Sendable {
                 backoff = Self.minimumBackoff
             } catch {
                 self.logger.info(
-                    "Event of a rule could not be published, or could not be marked as published; the gateway tries again, and may publish the event twice",
+                    "Event of a rule could not be published, or could not be marked as published: the gateway tries again, and may publish the event twice",
                     metadata: ["reason": "\(error.message)"])
                 try? await Task.sleep(for: backoff)
                 backoff = min(backoff * 2, Self.maximumBackoff)
@@ -50,7 +50,7 @@ struct RuleEventPublisher: Sendable {
                 try await self.publish(try MessageCodec.decodeEvent(entry.payload.utf8), entry.trackable)
             } catch  where error.code == .notAuthorized {
                 self.logger.warning(
-                    "Event of a rule dropped: the broker's access rules do not let the gateway publish on the trackable's event topic",
+                    "Event of a rule dropped: the broker's access rules do not let the gateway publish on the trackable's event topic. Grant the right with broker/add-gateway",
                     metadata: ["trackable": "\(entry.trackable)"])
             }
             try await self.outbox.advance(Self.reader, to: entry.place)

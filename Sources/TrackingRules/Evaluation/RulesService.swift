@@ -226,12 +226,12 @@ package final class RulesService: Service {
             self.logger.warning(
                 """
                 Webhooks miss the messages that were published while the gateway was not connected: \
-                the gateway has no history to read them from
+                the gateway has no history to read them from. Give it a history with --store
                 """)
         case .reportLost(let count):
             self.effects.dropped(count)
             self.logger.warning(
-                "Memory for webhook messages is full: messages were dropped and are never delivered",
+                "Memory for webhook messages that are not saved yet is full: the gateway dropped messages, and never delivers them. Check the disk of the gateway's database",
                 metadata: ["count": "\(count)"])
         }
     }
@@ -242,7 +242,7 @@ package final class RulesService: Service {
             self.handle(.saved)
         } catch {
             self.logger.error(
-                "State of the rules could not be saved to the gateway's database; the gateway tries again",
+                "State of the rules could not be saved to the gateway's database: the gateway tries again, and may repeat events after a restart. Free space on the disk, or follow the reason",
                 metadata: ["reason": "\(error.message)"])
             self.handle(.saveFailed)
         }
@@ -271,7 +271,7 @@ package final class RulesService: Service {
             for rows in self.state.withLock({ $0.machine.stop(at: moment) }) { try await self.write(rows) }
         } catch {
             self.logger.error(
-                "Gateway's database could not be written at the shutdown: any events that rules produced and that were not saved yet are lost",
+                "Gateway's database could not be written at the shutdown: any events that rules produced and that were not saved yet are lost. Free space on the disk, or follow the reason",
                 metadata: ["reason": "\(error.message)"])
         }
     }
@@ -279,7 +279,7 @@ package final class RulesService: Service {
     private func loadRules(unless known: Int64) async {
         let store = RuleStore(self.database)
         await self.trying(
-            "Changed rules could not be read from the gateway's database; the gateway tries again",
+            "Changed rules could not be read from the gateway's database: the gateway applies the rules that it read before, and tries again",
             orElse: .loadingFailed
         ) { () throws(TrackingError) in
             let version = try await store.version()
@@ -291,7 +291,7 @@ package final class RulesService: Service {
     private func rules(in store: RuleStore) async throws(TrackingError) -> [Rule] {
         for rule in try await store.unusableRules() {
             self.logger.warning(
-                "Rule is not applied because its stored definition cannot be used",
+                "Rule is not applied because its stored definition cannot be used: it produces no events, and the other rules are applied. Add the rule again, or remove it with godwit rule remove",
                 metadata: ["rule": "\(rule.name)", "reason": "\(rule.reason)"])
         }
         return try await store.rules()
@@ -305,14 +305,14 @@ package final class RulesService: Service {
         } catch {
             guard !Task.isCancelled else { return }
             self.logger.error(
-                "Old webhook messages could not be removed from the gateway's database; the gateway tries again in a minute",
+                "Old webhook messages could not be removed from the gateway's database: they use space on the disk until the gateway succeeds. It tries again in a minute",
                 metadata: ["reason": "\(error.message)"])
         }
     }
 
     private func compare(_ retained: Set<TrackableID>, removingErased: Bool) async {
         await self.trying(
-            "Gateway could not find out which trackables were cleared while it was not connected, from its database and the history; it tries again",
+            "Gateway could not find out which trackables were cleared while it was not connected, from its database and the history: it tries again. Follow the reason",
             orElse: .comparisonFailed
         ) { () throws(TrackingError) in
             if removingErased { try await self.removeErased() }
@@ -343,7 +343,7 @@ package final class RulesService: Service {
     private func readHistory(_ read: HistoryRead) async {
         guard let history = self.history else { return self.handle(.historyAbsent) }
         await self.trying(
-            "Messages that webhooks missed could not be read from the history; the gateway tries again",
+            "Messages that webhooks missed could not be read from the history: webhooks receive them later, after the gateway has read them. It tries again",
             orElse: .historyReadFailed(read)
         ) {
             () throws(TrackingError) in .historyRead(read, try await history.page(read))
@@ -371,7 +371,7 @@ package final class RulesService: Service {
         guard count > 0 else { return }
         self.effects.dropped(count)
         self.logger.warning(
-            "Undelivered webhook messages were removed and are never delivered: the outbox exceeded its limit of age, count or size",
+            "Undelivered webhook messages were removed and are never delivered: the outbox exceeded its limit of age, count or size. Check the server of the webhook",
             metadata: ["count": "\(count)"])
     }
 }

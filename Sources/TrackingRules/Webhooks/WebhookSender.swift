@@ -62,7 +62,7 @@ package struct WebhookSender: Sendable {
                 } catch {
                     guard !Task.isCancelled else { return }
                     self.logger.error(
-                        "Gateway's database could not be read or written while webhook messages were delivered; the gateway tries again, and may deliver messages twice",
+                        "Gateway's database could not be read or written while webhook messages were delivered: the gateway tries again, and may deliver messages twice. Free space on the disk, or follow the reason",
                         metadata: ["reason": "\(error.message)"])
                     try? await Task.sleep(for: .seconds(1))
                 }
@@ -128,7 +128,7 @@ package struct WebhookSender: Sendable {
     private func quarantine(_ entry: Outbox.Entry, _ reason: String) {
         self.figures.countRejected()
         self.logger.warning(
-            "Webhook rejected a message because of its content: the message is skipped and not delivered again",
+            "Webhook rejected a message because of its content: the message is skipped and not delivered again. Correct the server of the webhook",
             metadata: ["webhook": "\(self.webhook)", "id": "\(entry.id)", "reason": "\(reason)"])
     }
 
@@ -136,7 +136,7 @@ package struct WebhookSender: Sendable {
         self.figures.countFailure()
         self.logger.log(
             level: failures == 1 ? .warning : .info,
-            "Webhook delivery failed; the gateway repeats it, and later messages wait",
+            "Webhook delivery failed: the gateway repeats it after growing waits, and later messages wait. Check the server of the webhook",
             metadata: ["webhook": "\(self.webhook)", "reason": "\(reason)", "tries": "\(failures)"])
     }
 

@@ -55,7 +55,7 @@ actor RunningAgent: Service {
         self.plan = fitted.plan
         for misfit in fitted.misfits {
             self.logger.error(
-                "Setting that was changed in an earlier run is ignored: it conflicts with the options of this start",
+                "Setting that was changed in an earlier run is ignored: it conflicts with the options of this start. Change the setting again, or correct the options",
                 metadata: ["change": "\(misfit.change)", "reason": "\(misfit.reason)"])
         }
         self.power = Power(isOn: self.plan.settings.isOn)
@@ -89,7 +89,7 @@ actor RunningAgent: Service {
     private func logStart() {
         let run = self.plan.run
         self.logger.info(
-            "Agent started",
+            "Agent started: it reads its position sources and publishes, unless it is switched off",
             metadata: [
                 "trackables": "\(self.plan.trackables.map(\.id.rawValue).joined(separator: " "))",
                 run.forwarding.forward == nil ? "broker" : "sink": "\(run.servers)",

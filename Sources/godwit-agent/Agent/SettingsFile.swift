@@ -34,12 +34,12 @@ struct SettingsFile: Sendable {
             try FileManager.default.moveItem(atPath: self.path, toPath: aside)
         } catch {
             logger.error(
-                "Agent's settings file is unreadable and could not be renamed: settings changed in earlier runs have no effect, and the next change overwrites the file",
+                "Agent's settings file is unreadable and could not be renamed: settings changed in earlier runs have no effect, and the next change overwrites the file. Copy the file, then correct the permissions of its folder",
                 metadata: ["path": "\(self.path)", "reason": "\(reason)", "renaming": "\(error)"])
             return
         }
         logger.error(
-            "Agent's settings file is unreadable and was renamed: settings changed in earlier runs have no effect",
+            "Agent's settings file is unreadable and was renamed: settings changed in earlier runs have no effect. Make the changes again",
             metadata: ["renamed to": "\(aside)", "reason": "\(reason)"])
     }
 

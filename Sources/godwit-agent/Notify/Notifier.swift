@@ -88,7 +88,7 @@ final class Notifier: Sendable {
         ) { self.isOver }
         guard let complaint = outcome.complaint else { return }
         self.logger.warning(
-            "Program for events (--notify) failed on an event: the event is not passed to it again",
+            "Program for events (--notify) failed on an event: the event is not passed to it again. Correct the program",
             metadata: [
                 "trackable": "\(occurrence.trackable)", "event": "\(occurrence.event.kind.rawValue)",
                 "reason": "\(complaint)",
@@ -97,7 +97,7 @@ final class Notifier: Sendable {
 
     private func logDropped(_ count: Int) {
         self.logger.warning(
-            "Events were not passed to the program for events (--notify): the program is too slow, or the agent stopped",
+            "Events were not passed to the program for events (--notify): the program is too slow, or the agent stopped. Use a faster program",
             metadata: ["count": "\(count)"])
     }
 }

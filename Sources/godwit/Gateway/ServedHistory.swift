@@ -29,7 +29,7 @@ extension Serve {
         case .postgres:
             let isAway: (TrackingError) -> Void = { error in
                 Logger(label: "godwit.gateway").error(
-                    "History server cannot be reached or has no history: the gateway tries again at each request for the history",
+                    "History server cannot be reached or has no history: requests for it get the status 503, and the gateway tries again at each request. Start the server, or start a recorder, which creates the history",
                     metadata: ["reason": "\(error.message)"]
                 )
             }
@@ -50,7 +50,7 @@ extension Serve {
         }
         if isRecordedHere {
             Logger(label: "godwit.gateway").warning(
-                "History file is not writable: the gateway reads from it, but records nothing into it",
+                "History file is not writable: the gateway reads from it, but records nothing into it. Name the recorder of the history with --acknowledge-by",
                 metadata: ["path": "\(path)"]
             )
         }
