@@ -125,8 +125,8 @@ extension CaptureOptions {
 }
 
 extension TrackingMode: ExpressibleByArgument {
-    /// Parses a tracking mode: `active`, `balanced`, `passive` or `custom`, in upper or lower case. Returns `nil` for
-    /// any other text.
+    /// Parses a tracking mode: `active`, `balanced`, `passive` or `custom`, regardless of case. Returns `nil` for any
+    /// other text.
     public init?(argument: String) { self.init(rawValue: argument.uppercased()) }
 }
 

@@ -5,7 +5,8 @@ private import SystemLibrary
 ///
 /// Reports never block and never fail: a program works the same without a service manager.
 public struct ServiceNotifier: Sendable {
-    /// The path of the service manager's socket, or its name in the abstract namespace after `@`.
+    /// The address of the socket at which the service manager, such as systemd, receives reports: the path of a file,
+    /// or the character `@` and a name in the abstract namespace.
     private let address: String
     /// The time within which the service manager expects a report that the program is alive; `nil` if it expects none.
     public let watchdogInterval: Duration?

@@ -114,8 +114,8 @@ public final class PrometheusRegistry: MetricsFactory {
     /// Called by swift-metrics when the program destroys a meter. Does nothing: the meter's value is still reported,
     /// and a later meter of the same name and labels continues it.
     public func destroyMeter(_ handler: any MeterHandler) {}
-    /// Called by swift-metrics when the program destroys a recorder. Does nothing: the recorder's values are still
-    /// reported, and a later recorder of the same name and labels continues them.
+    /// Called by swift-metrics when the program destroys a recorder, which is a kind of metric. Does nothing: the
+    /// metric's values are still reported, and a later one of the same name and labels continues them.
     public func destroyRecorder(_ handler: any RecorderHandler) {}
     /// Called by swift-metrics when the program destroys a timer. Does nothing: the timer's values are still reported,
     /// and a later timer of the same name and labels continues them.

@@ -187,8 +187,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     /// Ends the publisher in order: publishes the last fix, waits until everything is acknowledged, withdraws the
     /// presence of every trackable, and lets ``run()`` return.
     ///
-    /// If the publisher waits before it connects again, it connects at once. A trackable that the broker rejected is
-    /// tried once more.
+    /// A wait before the next attempt to connect ends at once. A trackable that the broker rejected is tried once more.
     ///
     /// - Parameter limit: The longest time until ``run()`` returns, ≥ 0 s, not counting one more second for the goodbye
     ///   to the broker; `nil` is no limit.

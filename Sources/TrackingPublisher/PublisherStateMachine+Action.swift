@@ -26,7 +26,8 @@ extension PublisherStateMachine {
     package enum LogAction: Hashable, Sendable {
         /// Append a record. The log answers with `appended` or `appendFailed`.
         ///
-        /// A mark identifies an ingested record by its time and content, so that a repetition can be found later.
+        /// A mark identifies an ingested record by its time and content. When the same record arrives again, the
+        /// publisher finds its mark in the log and does not append the record a second time.
         case append(StreamID, SpoolRecord, mark: RecordMark? = nil)
         /// Find records that the log already received, by their marks (time and digest of the content).
         ///

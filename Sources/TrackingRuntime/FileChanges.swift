@@ -12,10 +12,11 @@ package final class FileChanges: Sendable {
     /// Starts to watch a path for changes.
     ///
     /// - Parameters:
-    ///   - path: The path to watch. The folder must exist; the file need not exist.
-    ///   - changed: Is called after each change, on a separate thread. Several changes can be reported by one call.
-    /// - Returns: `nil` if the folder does not exist, or the system has no watch left (`fs.inotify.max_user_instances`
-    ///   is reached).
+    ///   - path: The path of the file to watch. The folder that contains the file must exist; the file need not exist.
+    ///   - changed: Is called on a separate thread after the file was made, removed, replaced or touched, but not after
+    ///     a write into it. Several changes can be reported by one call.
+    /// - Returns: `nil` if the folder does not exist, or a limit of the system is reached
+    ///   (`fs.inotify.max_user_instances` or `fs.inotify.max_user_watches`).
     package init?(_ path: String, _ changed: @escaping @Sendable () -> Void) {
         let sources = Self.sources(path, changed)
         guard !sources.isEmpty else { return nil }

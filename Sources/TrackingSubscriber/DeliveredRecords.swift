@@ -1,10 +1,10 @@
 import TrackingCore
 
-/// The stream and number of each event and ended trip of one trackable that was delivered. They prevent that the same
-/// record is delivered twice.
+/// The names (stream and number) of the events and ended trips of one trackable that were delivered. A subscriber
+/// looks up each record here, so that it delivers no record twice.
 ///
 /// The memory is bounded. Consecutive numbers of a stream form one range. Above ``maximumRanges`` ranges, the lowest
-/// numbers of the stream that was unused longest are forgotten.
+/// range of the least recently used stream is forgotten. Its records would be delivered again if they arrived again.
 struct DeliveredRecords: Sendable {
     /// The numbers of the delivered records of each stream. The stream of which a new record was delivered last is at
     /// the end.

@@ -179,7 +179,8 @@ public enum SubscriberEvent: Hashable, Sendable {
     /// lost it. If the last delivered position of such a trackable arrives again later, that position is delivered
     /// again.
     case positionsKept(Set<TrackableID>)
-    /// A raw position of the trackable arrived, as the receiver measured it (``SubscriberConfiguration/wantsRaw``).
+    /// A raw position of the trackable arrived, as the receiver measured it. Delivered only if the configuration's
+    /// ``SubscriberConfiguration/wantsRaw`` is `true`.
     case raw(TrackableID, ReceivedUpdate)
     /// The subscriber's state for a trackable changed. The error is the reason; it is `nil` if there is no particular
     /// reason.

@@ -56,7 +56,7 @@ struct DemoRoadsDrive: Sendable {
 
 /// The way of one leg, which is driven at one speed.
 private struct DemoRoadsWay {
-    /// A position on the way with the motion there.
+    /// A position of the demo's vehicle on the leg, with its bearing in degrees and its speed in metres a second.
     struct Place {
         var coordinate: Coordinate
         var bearing: Double

@@ -21,8 +21,8 @@ final class DemoStory: Service {
         var tale = DemoTale()
         var pace = DemoPace()
         var inForce: ResolutionInForce?
-        /// The time from the start of the demo until the van's first resolution arrived, when the story begins; `nil`
-        /// before. A slow machine needs some seconds to start the programs.
+        /// The time from the start of the demo to the beginning of its story; `nil` before. The story begins when the
+        /// demo receives the van's first resolution, because a slow machine needs some seconds to start the programs.
         var begin: Duration?
         /// The sequence numbers of the van's positions that arrived live, not later from the log.
         var live: Set<UInt64> = []

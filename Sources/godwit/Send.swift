@@ -3,7 +3,7 @@ import GodwitOptions
 import Logging
 import TrackingCore
 
-/// `godwit send`: sends a command to the devices of trackables through the broker, and shows the answer of each.
+/// `godwit send`: sends a command through the broker to the device of each trackable, and shows the device's answer.
 struct Send: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Send a command to the devices of trackables, and show their answers.",

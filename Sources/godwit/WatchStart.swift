@@ -33,11 +33,14 @@ struct WatchStart {
         self.isForAll = named.isEmpty
     }
 
-    /// Handles an event of the subscriber of `godwit watch`. During the first events, holds the event back; afterwards,
-    /// returns it. Positions that arrive before any other event are recorded ones (`--since`), and are returned at
-    /// once.
+    /// Handles an event of the subscriber of `godwit watch`.
     ///
-    /// - Returns: The events to show now, in order: none, this event, or all held events.
+    /// Holds events back until the broker's retained messages have arrived, at most until ``deadline`` or until
+    /// ``maximumHeld`` events are held. Afterwards, returns each event at once. Positions that arrive before any other
+    /// event come from the history (`--since`), and are returned at once.
+    ///
+    /// - Returns: The events to show now, in order: none, this event, or the held events without the first states that a
+    ///   later one replaced.
     mutating func happened(_ event: SubscriberEvent, now: MonotonicTime) -> [SubscriberEvent] {
         // Recorded positions (--since) come before everything that is live.
         if !self.hasEnded, self.held.isEmpty, case .location = event { return [event] }

@@ -1,9 +1,9 @@
 /// A store's cache of trackables and their streams. It decides which records of a batch are new, and which database
 /// rows change.
 ///
-/// For each batch, the store loads the entries that ``missing(for:)`` names, or creates them. It then calls
-/// ``apply(_:leavingTails:)`` and writes the returned changes, all in one transaction. After a failed transaction, the
-/// store discards the cache.
+/// For each batch, the store loads the entries that ``missing(for:)`` names, and creates those that the database does
+/// not have. It then calls ``apply(_:leavingTails:)`` and writes the returned changes, all in one transaction. After a
+/// failed transaction, the store discards the cache.
 public struct RecordingLedger: Sendable {
     /// The state of one trackable in the store's cache: its last position, its current group of points and its streams.
     public struct Trackable: Hashable, Sendable {

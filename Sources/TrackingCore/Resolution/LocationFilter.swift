@@ -79,8 +79,9 @@ public struct LocationFilter: Sendable {
         self.ownInterval = resolution.desiredInterval
     }
 
-    /// The longest time without an update that applies now: ``maximumSilence`` or, if that is `nil`, its default. Zero
-    /// means no limit.
+    /// The longest time without an update that applies now: ``maximumSilence`` or, if that is `nil`, ten times
+    /// ``ownInterval``, but at least ``shortestSilence``. After this time, the position is published again. Zero means
+    /// no limit.
     public var effectiveMaximumSilence: Duration {
         max(.zero, self.maximumSilence ?? max(self.shortestSilence, self.ownInterval * 10))
     }

@@ -27,7 +27,8 @@ public struct TrackingConditions: Equatable, Sendable {
     public var metadata: String?
     /// The destination of the trackable; `nil` for none.
     public var destination: Coordinate?
-    /// The last position of the trackable, its speed, the time, and the connection to the broker.
+    /// The last position and the speed of the trackable, the time, and the state of the connection to the broker. A
+    /// policy of your own can use them; ``DefaultResolutionPolicy`` does not.
     public var situation = TrackingSituation()
 
     /// Makes the conditions on which the decision about a trackable's resolution depends. By default, there are no

@@ -20,7 +20,7 @@ public struct Route: Hashable, Sendable {
         public var duration: Duration
         /// The length of the leg along the road.
         public var length: Meters
-        /// The way of the leg along the road, from its start to its stop; at least two points.
+        /// The line of the leg along the road, from the start of the leg to the stop at its end; at least two points.
         public var shape: [Coordinate]
         /// The parts of the leg with a speed of their own, in order. Empty for a leg with one speed.
         public var sections: [Section]

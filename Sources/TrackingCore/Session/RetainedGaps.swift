@@ -16,7 +16,8 @@ package struct RetainedGaps: Sendable {
     /// A set of kinds of retained messages that can be missing for a trackable: its position, its state (the
     /// publisher's presence and the resolution in force), or both.
     package struct Kind: OptionSet, Hashable, Sendable {
-        /// The kinds of retained messages in the set, as a number with one bit for each kind.
+        /// The set of kinds of retained messages that can be missing, as a number: bit 0 for the position, bit 1 for the
+        /// state.
         package let rawValue: UInt8
 
         /// Makes a set of kinds of retained messages from its bits.

@@ -226,8 +226,9 @@ public struct SpoolStateMachine: Sendable {
         mutating func allSent() { self.report = self.unreported > 0 ? .unreported : .none }
     }
 
-    /// The number of connections that must break in a row while the same batch is in flight: 3. The batch then counts
-    /// as rejected by the broker. See `protocol.md`, "A refusal may look like success".
+    /// The number of connections in a row that the broker ends while the same batch is unanswered: 3. The batch then
+    /// counts as rejected, because some brokers reject a message by closing the connection. The publisher searches the
+    /// batch for the rejected record, and quarantines it.
     static let maximumDisconnections = 3
     /// The longest wait before a batch is sent again to recorders that do not answer: one hour.
     static let longestSilence: Duration = .seconds(3600)

@@ -164,8 +164,8 @@ extension JSONScanner {
     }
 }
 
-/// A fix while its GeoJSON Feature is being read. The flags state which mandatory members were found so far, and if the
-/// protocol defines all properties that were read so far.
+/// A fix while its GeoJSON Feature is being read. Three flags state which mandatory members were found so far. The flag
+/// `isWhole` is `false` after a property that the protocol does not define.
 private struct FeatureDraft {
     var fix = Location(coordinate: Coordinate(wrappingLatitude: 0, longitude: 0), time: UnixTime(0))
     var isFeature = false

@@ -104,7 +104,8 @@ extension TrackableScope {
         self = value.text == "*" ? .all : .only(Set(ids ?? []))
     }
 
-    /// The set of trackables for people: `all`, the sorted ids, or `–` for none.
+    /// The trackables to which a token or share link gives access, as text for a list or a message: `all`, the sorted
+    /// ids, or `–` for none.
     package var description: String {
         switch self {
         case .all: "all"

@@ -37,7 +37,8 @@ struct PhoneCommand: Hashable, Sendable {
 }
 
 extension JSONValue {
-    /// The value of a setting as text, in the form of a command-line option; `nil` for a list or an object.
+    /// The value of a setting in a command CONFIGURE for a phone, as the text that a command-line option would have;
+    /// `nil` for a list or an object.
     fileprivate var settingText: String? {
         switch self {
         case .text(let text): text

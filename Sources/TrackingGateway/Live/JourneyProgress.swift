@@ -17,7 +17,7 @@ package struct JourneyProgress: Hashable, Sendable {
     /// The journey as JSON, as the answers of the API contain it; `nil` without a journey.
     package var journeyJSON: [UInt8]? { self.journey.map { MessageCodec.json(of: $0) } }
 
-    /// The estimate as JSON, as the answers of the API contain it; `nil` without an estimate.
+    /// The estimated arrival times as JSON, in the form of the HTTP API's answers; `nil` without an estimate.
     package var estimateJSON: [UInt8]? { self.estimate.map { MessageCodec.json(of: $0) } }
 }
 

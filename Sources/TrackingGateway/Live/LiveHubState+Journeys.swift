@@ -10,8 +10,8 @@ extension LiveHubState {
             .journey, of: id, self.journeys.setJourney(journey, of: id, bytes: json?.count ?? 0), json, at: wall)
     }
 
-    /// Handles an estimate of a trackable, or that it was cleared (`nil`). Returns the update for live streams; `nil`
-    /// if the estimate has not changed.
+    /// Handles an estimate of a trackable's arrival times, or that it was cleared (`nil`). An estimate for which the
+    /// memory limit has no room counts as cleared. Returns the update for live streams; `nil` if nothing has changed.
     mutating func estimated(_ estimate: Estimate?, of id: TrackableID, at wall: UnixTime) -> LiveUpdate? {
         let json = estimate.map { MessageCodec.json(of: $0) }
         return self.changed(

@@ -78,7 +78,8 @@ struct PointPages: Sendable {
     private var upcoming: PointPage?
     private var next: PointName?
     private var leftOut: LeftOutPoints
-    /// A function that throws a `Problem` if the caller may no longer read the history.
+    /// A function that throws a `Problem` if the caller may no longer read the history. It is called before each page
+    /// of points is read.
     private let check: @Sendable () async throws(Problem) -> Void
 
     /// Creates the reader of a query's recorded points. It reads them in portions, of which the first was read already.

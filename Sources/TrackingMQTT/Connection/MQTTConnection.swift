@@ -75,7 +75,8 @@ actor MQTTConnection {
         var used: MQTTCredentials?
         /// The credentials that the provider returned last, for the next attempt to connect.
         var next: MQTTCredentials?
-        /// The number of the newest question to the provider. The answers to earlier questions are ignored.
+        /// The number of requests to the provider of the credentials, which is also the number of the newest request.
+        /// The answers to earlier requests are ignored.
         var questions = 0
         /// The task that asks the provider; `nil` if no question is unanswered.
         var asking: Task<Void, Never>?

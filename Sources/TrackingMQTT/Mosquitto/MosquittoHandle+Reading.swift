@@ -10,7 +10,7 @@ import TrackingCore
 /// call. It thereby reads only the one TLS record that was decrypted and checked before.
 extension MosquittoHandle {
     /// Reads received bytes and passes them to libmosquitto: up to ``InboundPipe/portion`` bytes, or one TLS record.
-    /// Before TLS is established, continues its handshake instead.
+    /// While the TLS handshake is not complete, continues the handshake and reads no data.
     func read() -> Step {
         guard let tls else { return self.readPlain() }
         return tls.isEstablished ? self.readRecord(tls) : self.readOnce()

@@ -91,8 +91,8 @@ final class TLSConnection {
         didSet { godwit_tls_set_gate(self.pointer, self.isGateOpen) }
     }
 
-    /// The result of reading the next TLS record in advance. The decrypted bytes are not consumed: libmosquitto reads
-    /// them afterwards.
+    /// The result of looking at the next TLS record before libmosquitto reads it. The decrypted bytes stay in the TLS
+    /// layer, so libmosquitto reads the same bytes afterwards.
     enum Peek {
         case bytes(Int)
         case nothing

@@ -2,7 +2,7 @@ import TrackingCore
 
 /// The trips of one trackable, and the newest state of a trip that is still to be published.
 struct TrackableTrips: Sendable {
-    /// Decides when trips of the trackable begin and end, and when their changed state is recorded.
+    /// Decides when trips of the trackable begin and end, and when a new version of a trip is recorded.
     var machine: TripStateMachine
     /// The trip that ended last in this run, or that another system supplied last; `nil` if there is none.
     private var last: Trip?

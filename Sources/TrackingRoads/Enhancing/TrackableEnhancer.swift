@@ -1,7 +1,7 @@
 import TrackingCore
 
-/// Decides which updates with positions on the road are published for one trackable, and when the routing engine is
-/// asked. Touches no network and no clock.
+/// Decides which updates with positions that are matched to roads are published for one trackable, and when the
+/// routing engine is asked. Uses no network, and no clock of its own.
 ///
 /// Each fix that is newer than all earlier ones is published exactly once, in the order of arrival. A fix waits for the
 /// engine's answer until its deadline. After the deadline the fix is published as the device sent it. A later answer

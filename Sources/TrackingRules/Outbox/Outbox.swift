@@ -7,7 +7,7 @@ package import TrackingCore
 /// A reader of the outbox is a webhook, or the publisher of rule events. Each reader has its own place in the queue,
 /// which survives restarts.
 package struct Outbox: Sendable {
-    /// The kind of a message in the outbox.
+    /// The content of a message in the outbox: an event, a trip, or a position of a trackable.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case event, trip, position
     }

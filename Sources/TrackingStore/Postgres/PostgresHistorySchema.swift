@@ -1,6 +1,6 @@
 import TrackingCore
 
-/// The tables of a history in PostgreSQL, in a schema of their own. They correspond to those of
+/// The tables of a history in PostgreSQL, in the database schema `godwit`. They correspond to the tables of
 /// ``SQLiteHistorySchema``.
 enum PostgresHistorySchema {
     /// The name of the PostgreSQL schema in which the history's tables are.

@@ -20,7 +20,8 @@ public struct SyntheticRoads: RoadEngine {
         /// The points of the road, in order. Roads are connected at equal points.
         public var shape: [Coordinate]
 
-        /// Makes a road. It is connected with other roads at equal points.
+        /// Makes a road. Two roads are connected where a point of one has exactly the coordinates of a point of the
+        /// other.
         public init(
             way: UInt64, name: String, roadClass: String, speedLimit: Double, isOneWay: Bool, shape: [Coordinate]
         ) {

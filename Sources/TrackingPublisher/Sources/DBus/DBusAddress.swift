@@ -1,6 +1,6 @@
 import TrackingCore
 
-/// The address of a socket of a D-Bus bus.
+/// The address of a D-Bus bus, such as the system bus: a Unix socket of this device.
 struct DBusAddress: Hashable, Sendable {
     /// The address of the system bus if the environment names no other.
     static let system = "unix:path=/run/dbus/system_bus_socket"

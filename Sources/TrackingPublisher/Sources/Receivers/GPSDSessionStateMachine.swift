@@ -13,8 +13,9 @@ struct GPSDSessionStateMachine: Sendable {
         case fail(TrackingError)
     }
 
-    /// The longest time for which gpsd may have no receiver before the source counts as broken. gpsd closes a receiver
-    /// that it does not recognize, and opens it again within some seconds for each client that still watches.
+    /// The longest time for which gpsd may have no receiver before the source counts as broken: 10 s. A shorter time
+    /// without a receiver is normal: gpsd closes a receiver that it does not recognize, and opens it again within some
+    /// seconds while a client is connected.
     static let patience: Duration = .seconds(10)
     /// The longest time without a line from gpsd before gpsd is asked for its version. A receiver may be silent, and
     /// gpsd is then silent too.

@@ -169,7 +169,8 @@ struct ReceiverPower: Sendable {
     /// `true` if the wanted interval is so long that the receiver sleeps between two fixes.
     private var sleeps: Bool { self.resolution.map { $0.desiredInterval > self.limit } ?? false }
 
-    /// The time at which the receiver must wake for the next fix; `nil` if it must be awake now.
+    /// The time at which the receiver must wake for the next fix. `nil` if it must be awake now, because it does not
+    /// sleep at the wanted interval or because the next time is not known.
     private var nextWake: MonotonicTime? {
         guard self.sleeps, let base = self.base, let resolution = self.resolution else { return nil }
         return base.advanced(by: resolution.desiredInterval - self.lead)
