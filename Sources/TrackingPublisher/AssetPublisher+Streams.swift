@@ -83,6 +83,6 @@ struct PublisherStreams: Sendable {
 extension TrackingError {
     /// The error (`stopped`) with which a request to a publisher that has ended fails.
     static var publisherEnded: TrackingError {
-        TrackingError(.stopped, "cannot carry out the request: the publisher has ended. Make a new one.")
+        TrackingError(.stopped, "cannot carry out the request: the publisher has ended. Make a new publisher")
     }
 }

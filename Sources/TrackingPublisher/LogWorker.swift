@@ -75,7 +75,9 @@ struct LogWorker: Sendable {
             if !isTaken {
                 continuation.resume(
                     returning: .failure(
-                        TrackingError(.stopped, "cannot use the log: it is closed because the publisher has ended")))
+                        TrackingError(
+                            .stopped,
+                            "cannot use the log: it is closed because the publisher has ended. Make a new publisher")))
             }
         }
         return try result.get()

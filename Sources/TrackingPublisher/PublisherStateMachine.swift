@@ -296,8 +296,8 @@ package struct PublisherStateMachine: Sendable {
         return actions + captured + self.endReports()
     }
 
-    /// Records, for every tracked trackable, each event that the capture rules found in the fixes, such as the beginning
-    /// of a pause. A pause may also change the resolution that the receiver must measure.
+    /// Records, for every tracked trackable, each event that the capture rules found in the fixes, such as the
+    /// beginning of a pause. A pause may also change the resolution that the receiver must measure.
     mutating func recordEvents(_ happenings: [Happening], at moment: Moment) -> [Action] {
         guard !happenings.isEmpty else { return [] }
         self.hold.release()

@@ -24,8 +24,8 @@ struct Housekeeper: Sendable {
     private static let usualLease = Duration.seconds(90)
 
     private let root: TopicRoot
-    /// The time from the end of a client's lease to the clearing of its retained messages. A lease is the time for which
-    /// a client without further messages counts as present.
+    /// The time from the end of a client's lease to the clearing of its retained messages. A lease is the time for
+    /// which a client without further messages counts as present.
     private let patience: Duration
     private var members: [ClientID: Member] = [:]
     private var topicCount = 0

@@ -17,7 +17,9 @@ extension SQLiteSpool {
             guard [.corrupt, .notADatabase].contains(error.code) else {
                 let isBarred = [.cannotOpen, .readOnly].contains(error.code)
                 let advice =
-                    isBarred ? ". Check that its folder exists and that this user may write there" : ". Check the disk"
+                    isBarred
+                    ? ". Check that its folder exists and that this user may write there"
+                    : ". Free space on the disk, or replace the disk if it fails"
                 return TrackingError(.spoolFailed, "cannot use the log \(self.path): \(error)\(advice)")
             }
             SpoolOpening.wantSalvage(of: self.path)

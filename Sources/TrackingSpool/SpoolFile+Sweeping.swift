@@ -20,8 +20,8 @@ extension SpoolFile {
         }
     }
 
-    /// Deletes at most `count` rows of one stream whose records are removed: their numbers are below the stream's floor,
-    /// but their rows are still in the file. Even if the index is damaged, no row of another record is deleted.
+    /// Deletes at most `count` rows of one stream whose records are removed: their numbers are below the stream's
+    /// floor, but their rows are still in the file. Even if the index is damaged, no row of another record is deleted.
     ///
     /// - Returns: The number of deleted rows.
     @discardableResult

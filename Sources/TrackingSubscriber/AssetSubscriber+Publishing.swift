@@ -58,7 +58,7 @@ extension AssetSubscriber {
             guard shared.hasBegun else {
                 throw TrackingError(
                     .connectionLost,
-                    "cannot publish the \(what): the subscriber does not run yet. Call run() first")
+                    "cannot publish the \(what): the subscriber does not run yet. Call run() in another task first")
             }
             guard !shared.hasEnded else {
                 throw TrackingError(

@@ -223,7 +223,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
             waiting.yield(
                 TrackingError(
                     .stopped,
-                    "cannot publish the tracking event, command or journey: the subscriber ended before the broker answered"
+                    "cannot publish the tracking event, command or journey: the subscriber ended before the broker answered. Make a new subscriber, then publish again"
                 ))
         }
         if let failure = self.shared.withLock({ $0.failure }) { throw failure }

@@ -65,7 +65,7 @@ final class DemoRoadsShow: Service {
             guard error.code == .noRoad else { throw error }
             throw TrackingError(
                 .noRoad,
-                "cannot plan the demo's drive: \(error.message). Give --at a place with roads within 1 km, in the region of the engine's extract"
+                "cannot plan the demo's drive: \(error.message). Name a place with --at that has roads within 1 km and is in the region of the engine's map"
             )
         }
     }

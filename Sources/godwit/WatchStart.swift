@@ -39,8 +39,8 @@ struct WatchStart {
     /// ``maximumHeld`` events are held. Afterwards, returns each event at once. Positions that arrive before any other
     /// event come from the history (`--since`), and are returned at once.
     ///
-    /// - Returns: The events to show now, in order: none, this event, or the held events without the first states that a
-    ///   later one replaced.
+    /// - Returns: The events to show now, in order: none, this event, or the held events without the first states that
+    ///   a later one replaced.
     mutating func happened(_ event: SubscriberEvent, now: MonotonicTime) -> [SubscriberEvent] {
         // Recorded positions (--since) come before everything that is live.
         if !self.hasEnded, self.held.isEmpty, case .location = event { return [event] }

@@ -16,7 +16,7 @@ package struct RetainedGaps: Sendable {
     /// A set of kinds of retained messages that can be missing for a trackable: its position, its state (the
     /// publisher's presence and the resolution in force), or both.
     package struct Kind: OptionSet, Hashable, Sendable {
-        /// The set of kinds of retained messages that can be missing, as a number: bit 0 for the position, bit 1 for the
+        /// The set of kinds of retained messages that can be missing, as a number. Bit 0 is the position, bit 1 the
         /// state.
         package let rawValue: UInt8
 

@@ -8,8 +8,8 @@ public struct TripMode: Hashable, Sendable, CustomStringConvertible {
         "boat", "scooter",
     ]
 
-    /// The word for the mode, such as `car`: 1 to 64 bytes without control characters and without characters that change
-    /// the direction of text.
+    /// The word for the mode, such as `car`: 1 to 64 bytes without control characters and without characters that
+    /// change the direction of text.
     public let rawValue: String
 
     /// The mode as text, the same as ``rawValue``.

@@ -165,7 +165,9 @@ extension Caller {
     /// - Throws: `Problem` (403) if the caller uses a share link.
     func checkReadsHistory() throws(Problem) {
         guard self.span == nil else {
-            throw Problem(.forbidden, "A share link shows only the live position, not the history.")
+            throw Problem(
+                .forbidden,
+                "A share link does not give access to the history: it shows only the live position. Use a token.")
         }
     }
 }

@@ -34,7 +34,10 @@ extension TileFile {
             }
             try file.close()
         } catch {
-            throw TrackingError(.inputUnreadable, "cannot write the map tiles to \(path): \(error)")
+            throw TrackingError(
+                .inputUnreadable,
+                "cannot write the map tiles to \(path): \(error). Free space on the disk, or check the permissions of the folder"
+            )
         }
     }
 }

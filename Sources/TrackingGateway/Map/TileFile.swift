@@ -47,7 +47,10 @@ package struct TileFile: Sendable {
         } catch let error as TrackingError {
             throw error
         } catch {
-            throw TrackingError(.inputUnreadable, "cannot read the map tiles in \(path) as MBTiles: \(error)")
+            throw TrackingError(
+                .inputUnreadable,
+                "cannot read the map tiles in \(path) as MBTiles: \(error). Name an MBTiles file that this user may read"
+            )
         }
     }
 

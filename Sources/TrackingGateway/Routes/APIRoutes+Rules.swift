@@ -90,7 +90,10 @@ extension Caller {
     /// - Throws: `Problem` (403) if the caller uses a share link.
     fileprivate func checkReadsRules() throws(Problem) {
         guard self.span == nil else {
-            throw Problem(.forbidden, "A share link shows only the live position, not fences, rules and groups.")
+            throw Problem(
+                .forbidden,
+                "A share link does not give access to fences, rules and groups: it shows only the live position. Use a token."
+            )
         }
     }
 }

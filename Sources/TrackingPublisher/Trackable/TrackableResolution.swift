@@ -132,8 +132,8 @@ struct TrackableResolution: Sendable {
             filter: trackable.filter, maximumSilence: maximumSilence, approach: self.approach.current)
     }
 
-    /// Handles that the trackable's state is FAILED, so that the publisher can no longer publish it: a delayed change of
-    /// its resolution is dropped, and ``deadline`` is `nil`.
+    /// Handles that the trackable's state is FAILED, so that the publisher can no longer publish it: a delayed change
+    /// of its resolution is dropped, and ``deadline`` is `nil`.
     mutating func failed() { self.deadline = nil }
 
     /// Applies changes of conditions, such as requests or the battery, as one change.

@@ -29,8 +29,8 @@ enum TravelledWay {
 
     /// Returns the points of the matched road between two consecutive matched fixes, without the fixes themselves.
     ///
-    /// The time of each point is interpolated by distance between `departure`, the time of the first fix, and `arrival`,
-    /// that of the second one. The result is empty if a fix is off the road, or if no point lies between them.
+    /// The time of each point is interpolated by distance between `departure`, the time of the first fix, and
+    /// `arrival`, that of the second one. The result is empty if a fix is off the road, or if no point lies between them.
     private static func section(
         _ match: RoadMatch, from start: RoadMatch.Point, at departure: UnixTime, to end: RoadMatch.Point,
         at arrival: UnixTime

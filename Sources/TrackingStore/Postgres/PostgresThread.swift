@@ -70,7 +70,8 @@ final class PostgresThread: Sendable {
         guard let result else {
             throw TrackingError(
                 .storeFailed,
-                "cannot use the history: this program cancelled its own request before PostgreSQL received it")
+                "cannot use the history: this program cancelled its own request before PostgreSQL received it. Try again"
+            )
         }
         return try result.get()
     }
@@ -94,7 +95,7 @@ final class PostgresThread: Sendable {
         } onCancel: {
             let error = TrackingError(
                 .storeFailed,
-                "cannot use the history: this program cancelled its own request before PostgreSQL answered")
+                "cannot use the history: this program cancelled its own request before PostgreSQL answered. Try again")
             call.answer(.failure(error))
             self.underWay.withLock {
                 if $0.call == number, let socket = $0.socket { shutdown(socket, Int32(SHUT_RDWR)) }
@@ -122,7 +123,7 @@ final class PostgresThread: Sendable {
                 guard call.isWaitedFor else {
                     throw TrackingError(
                         .storeFailed,
-                        "cannot use the history: the program cancelled its request while it was connecting to PostgreSQL"
+                        "cannot use the history: the program cancelled its request while it was connecting to PostgreSQL. Try again"
                     )
                 }
                 if open == nil {

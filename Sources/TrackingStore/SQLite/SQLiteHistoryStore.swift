@@ -177,7 +177,9 @@ public final class SQLiteHistoryStore: HistoryStore {
         try await self.explained { try await self.pool.vacuum(into: Self.literalName(temporary)) }
         guard fsync(descriptor) == 0, rename(temporary, path) == 0 else {
             let reason = String(cString: strerror(errno))
-            throw TrackingError(.storeFailed, "cannot write the backup '\(path)': \(reason). Check the disk")
+            throw TrackingError(
+                .storeFailed,
+                "cannot write the backup '\(path)': \(reason). Free space on the disk, or follow the reason")
         }
     }
 

@@ -113,7 +113,7 @@ extension RunningAgent: AgentControl {
         do throws(TrackingError) { try self.file.write(self.plan.settings) } catch {
             throw CommandFailure(
                 .failed,
-                "'\(id)' is tracked now, but not after a restart, because the change cannot be saved: \(error.message)")
+                "'\(id)' is tracked now, but a restart undoes the change, because it cannot be saved: \(error.message)")
         }
     }
 

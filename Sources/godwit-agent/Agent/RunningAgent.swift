@@ -241,7 +241,7 @@ actor RunningAgent: Service {
             await self.apply(next, configuration, on: device)
             throw CommandFailure(
                 .failed,
-                "the change is in effect, but not after a restart, because it cannot be saved: \(error.message)")
+                "the change is in effect now, but a restart undoes it, because it cannot be saved: \(error.message)")
         }
         await self.apply(next, configuration, on: device)
     }
