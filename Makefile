@@ -15,15 +15,14 @@ test:
 bench: setup
 	scripts/bench
 
-# The programs print this commit with --version. Without git they print their version alone.
-build release: export GODWIT_COMMIT := $(shell git rev-parse --short=7 HEAD 2>/dev/null)
-
 # Without what only the tests need.
 build:
 	scripts/setup demo
-	swift build $(SWIFT_FLAGS)
+	scripts/commit
+	set -o pipefail; swift build $(SWIFT_FLAGS) 2>&1 | grep -v '^remark: Incremental compilation'
 
 release: setup
+	scripts/commit
 	swift build --explicit-target-dependency-import-check error -c release --static-swift-stdlib
 
 # The documentation of the libraries; a warning of DocC fails it.

@@ -12,9 +12,6 @@ let settings: [SwiftSetting] = [
 /// As a package has it that sets nothing.
 let plainSettings: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
-/// The commit that `--version` prints. The Makefile sets the variable; a build without it knows no commit.
-let commit = (Context.environment["GODWIT_COMMIT"] ?? "").filter(\.isHexDigit).prefix(12)
-
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -81,8 +78,7 @@ let package = Package(
 
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
 
-        .target(
-            name: "CVersion", cSettings: commit.isEmpty ? [] : [.define("GODWIT_COMMIT", to: String(commit))]),
+        .target(name: "CVersion"),
 
         .target(name: "CPage"),
 

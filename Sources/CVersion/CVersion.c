@@ -1,5 +1,9 @@
 #include "CVersion.h"
 
+#if __has_include("commit.h")
+#include "commit.h"
+#endif
+
 #define TEXT_OF(word) #word
 #define TEXT(macro) TEXT_OF(macro)
 

@@ -14,6 +14,8 @@ func resolutionLatencies(_ count: Int) async throws -> [Double] {
         var resolutions = watcher.resolutions(of: van).makeAsyncIterator()
         try await bringOnline(publisher, watcher)
         var latencies: [Double] = []
+        // The arrival of the subscriber changes the resolution too, at the latest after one more pause.
+        try await Task.sleep(for: ChangePause.length)
         for number in 1...count {
             try await Task.sleep(for: ChangePause.length + .milliseconds(50))
             let wanted = try Resolution(

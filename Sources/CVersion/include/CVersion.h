@@ -1,8 +1,8 @@
 #ifndef GODWIT_CVERSION_H
 #define GODWIT_CVERSION_H
 
-/// Returns the commit from which the program was built, as the environment variable GODWIT_COMMIT gave it to the build;
-/// an empty text without that variable.
+/// Returns the commit from which the program was built, as the script `scripts/commit` found it before the build;
+/// an empty text without that script or without git.
 const char *godwit_commit(void);
 
 #endif
