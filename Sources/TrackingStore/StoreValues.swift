@@ -11,7 +11,7 @@ public struct StoreReport: Hashable, Sendable {
     /// The number of points, trips and events of the batch that were stored already.
     public var duplicates: Int
     /// The number of messages and records that the history could not accept. They were quarantined, which means stored
-    /// apart with the reason.
+    /// apart with the reason. Notes of possible gaps are stored there too, but are not counted.
     public var refused: Int
     /// The number of streams of which the history rejected a record, because the stream already has
     /// ``StreamCoverage/maximumRanges`` separate ranges of known numbers. The record is not acknowledged, so the device
@@ -22,7 +22,7 @@ public struct StoreReport: Hashable, Sendable {
         self.acknowledgements = changes.acknowledgements
         self.stored = newPoints + changes.trips.count + changes.events.count
         self.duplicates = changes.duplicates.values.reduce(changes.points.count - newPoints, +)
-        self.refused = changes.refused.count
+        self.refused = changes.refused.count { !$0.isGap }
         self.overfull = changes.tooManyGaps.count
     }
 }
