@@ -15,6 +15,7 @@
 program=cluster/$engine dir=${GODWIT_BROKER_DIR:-$here/cluster/$engine-nodes}
 hosts= bind= ports= only= given=
 nodes='n1 n2 n3'
+patience=120 # seconds until a node that was started is healthy
 
 usage="usage: cluster/$engine up [options] [NODE…]         starts the nodes that do not run, and lets all read the users again
        cluster/$engine down [--dir DIR] [NODE…]    ends the nodes in order
@@ -118,18 +119,25 @@ up() {
 
 # Waits until a node that was started is healthy. One of three nodes, on a machine of its own, waits for a second one.
 await() {
-    wait_until "$([ -n "$only" ] && echo 30 || echo 120)" healthy_or_ended "$1" || true
+    wait_until "$([ -n "$only" ] && echo 30 || echo "$patience")" healthy_or_ended "$1" || true
     is_up "$1" || die 1 "cannot start the node $1: $(tail -n 2 "$(log_of "$1")" | tr '\n' ' ')(all of it: $(log_of "$1"))"
     if is_healthy "$1"; then
         echo "$program: $1 runs, process $(cat "$dir/$1/pid")" >&2
     elif [ -n "$only" ]; then
         echo "$program: $1 runs, and is healthy when a second node does" >&2
     else
-        die 1 "the node $1 runs and is not healthy after 120 s: $(state_of "$1"). Two of three nodes have to run; see $(log_of "$1")"
+        die 1 "the node $1 runs and is not healthy after $patience s: $(state_of "$1"). Two of three nodes have to run; see $(log_of "$1")"
     fi
 }
 
-down() { for node in ${only:-$nodes}; do stop_program "$dir/$node/pid" "$(mark_of "$node")" "the node $node"; done; }
+down() {
+    for node in ${only:-$nodes}; do stop_program "$dir/$node/pid" "$(mark_of "$node")" "the node $node"; done
+    for node in $nodes; do ! is_up "$node" || return 0; done
+    all_ended
+}
+
+# An engine with a program beside its nodes ends it here.
+all_ended() { :; }
 
 status() {
     code=0
