@@ -1,8 +1,8 @@
 import Foundation
-import GRDB
 import Synchronization
 import Testing
 import TrackingCore
+import TrackingStore
 
 @testable import TrackingGateway
 @testable import TrackingRules
@@ -28,7 +28,7 @@ import TrackingCore
     @Test func aCommitIsOnTheDiskWhenItReturns() async throws {
         let gateway = try TestGateway()
         let database = try GatewayDatabase(path: gateway.configuration.database)
-        let level = try await database.pool.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") }
+        let level = try await database.write { try Int.fetchOne($0, sql: "PRAGMA synchronous") }
         #expect(level == 2)
         try database.close()
     }
@@ -163,10 +163,10 @@ import TrackingCore
         #expect(try await gateway.access.caller(ofSession: last.secret.text, now: now) != nil)
     }
 
-    @Test func aFileOfANewerVersionIsLeftAlone() throws {
+    @Test func aFileOfANewerVersionIsLeftAlone() async throws {
         let gateway = try TestGateway()
         let database = try GatewayDatabase(path: gateway.configuration.database)
-        try database.pool.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('future-9')") }
+        try await database.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('future-9')") }
         #expect { try GatewayDatabase(path: gateway.configuration.database) } throws: {
             ($0 as? TrackingError)?.code == .storeUnusable
         }

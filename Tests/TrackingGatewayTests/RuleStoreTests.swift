@@ -1,6 +1,6 @@
-import GRDB
 import Testing
 import TrackingCore
+import TrackingStore
 
 @testable import TrackingGateway
 @testable import TrackingRules

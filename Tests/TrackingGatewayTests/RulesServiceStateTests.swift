@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import ServiceLifecycle
 import Synchronization
 import Testing
@@ -66,7 +65,7 @@ import TrackingSubscriber
 
     private func places() async throws -> [String: Int64] {
         try await self.folder.database().read { db in
-            let rows = try Row.fetchAll(db, sql: "SELECT name, place FROM outboxReader")
+            let rows = try GatewayRow.fetchAll(db, sql: "SELECT name, place FROM outboxReader")
             return Dictionary(rows.map { ($0[0] as String, $0[1] as Int64) }, uniquingKeysWith: { $1 })
         }
     }

@@ -1,7 +1,7 @@
-import GRDB
 import Synchronization
 import Testing
 import TrackingCore
+import TrackingStore
 import TrackingSubscriber
 
 @testable import TrackingGateway

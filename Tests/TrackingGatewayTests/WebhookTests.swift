@@ -1,4 +1,3 @@
-import GRDB
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -8,6 +7,7 @@ import TrackingCore
 import TrackingCrypto
 import TrackingHTTP
 import TrackingMetrics
+import TrackingStore
 
 @testable import TrackingGateway
 @testable import TrackingRules

@@ -1,4 +1,5 @@
 import TrackingRules
+import TrackingStore
 
 /// The database tables of tokens, share links and sessions.
 enum AccessSchema {

@@ -1,7 +1,6 @@
-import FoundationEssentials
-import GRDB
 package import TrackingCore
 package import TrackingRules
+import TrackingStore
 
 /// Stores the tokens, share links and sessions of a gateway in its database. Checking a secret takes the same steps and
 /// the same time whether it is valid or not: one hash, one database query and one comparison.
@@ -107,24 +106,24 @@ package struct AccessStore: Sendable {
         }
     }
 
-    private static func grant(with hash: SecretHash, _ sql: String, _ db: Database) throws -> AccessGrant? {
-        let row = try Row.fetchOne(db, sql: sql, arguments: [hash.lookup])
-        let isTheOne = hash.matches(row.map { [UInt8]($0["kept"] as Data) })
+    private static func grant(with hash: SecretHash, _ sql: String, _ db: GatewayTransaction) throws -> AccessGrant? {
+        let row = try GatewayRow.fetchOne(db, sql: sql, arguments: [hash.lookup])
+        let isTheOne = hash.matches(row.map { $0["kept"] as [UInt8] })
         let grant = row.map(AccessGrant.init)
         return isTheOne ? grant : nil
     }
 
     /// Returns the caller with a grant; `nil` if the grant is not valid at `now`. The caller may also read the present
     /// members of the grant's groups.
-    private static func caller(with grant: AccessGrant, at now: UnixTime, _ db: Database) throws -> Caller? {
+    private static func caller(with grant: AccessGrant, at now: UnixTime, _ db: GatewayTransaction) throws -> Caller? {
         guard var caller = grant.caller(at: now), case .only(let ids) = grant.reads, !grant.readGroups.isEmpty else {
             return grant.caller(at: now)
         }
         let names = grant.readGroups.sorted()
-        let marks = databaseQuestionMarks(count: names.count)
+        let marks = names.map { _ in "?" }.joined(separator: ", ")
         let members = try String.fetchAll(
             db, sql: "SELECT DISTINCT trackable FROM trackableGroup WHERE name IN (\(marks))",
-            arguments: StatementArguments(names))
+            arguments: names)
         caller.reads = .only(ids.union(try members.map { try TrackableID($0) }))
         return caller
     }
@@ -197,18 +196,19 @@ package struct AccessStore: Sendable {
         let hash = SecretHash(of: secret.text)
         let actor = self.actor
         let stored = try await self.database.write { db in
-            try db.execute(
+            let number = try Int64.fetchOne(
+                db,
                 sql: """
                     INSERT INTO token (lookup, hash, kind, name, publishes, reads, admin, begins, ends, rate, body, \
-                    readGroups, stop) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    readGroups, stop) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number
                     """,
                 arguments: [
-                    hash.lookup, Data(hash.bytes), grant.kind.rawValue, grant.name, grant.publishes.json,
+                    hash.lookup, Array(hash.bytes), grant.kind.rawValue, grant.name, grant.publishes.json,
                     grant.reads.json, grant.isAdmin, grant.begins.seconds, grant.ends?.seconds,
                     grant.limits.requestsPerSecond, grant.limits.bodyBytes, grant.groupsJSON, grant.stop,
                 ])
             var stored = grant
-            stored.number = db.lastInsertedRowID
+            stored.number = number ?? 0
             try AuditLog.add(kind == .share ? .createShare : .createToken, stored.object, by: actor, to: db)
             return stored
         }
@@ -227,7 +227,7 @@ package struct AccessStore: Sendable {
     ) async throws(TrackingError) -> [AccessGrant] {
         let reads = trackable.map { TrackableScope.only([$0]).json }
         return try await self.database.read { db in
-            try Row.fetchAll(
+            try GatewayRow.fetchAll(
                 db,
                 sql: """
                     SELECT \(Self.columns) FROM token t WHERE t.kind = 1 AND t.number < ?1 \
@@ -263,7 +263,7 @@ package struct AccessStore: Sendable {
     }
 
     private func revoke(
-        _ action: AuditLog.Action, _ condition: String, _ value: StatementArguments, _ now: UnixTime
+        _ action: AuditLog.Action, _ condition: String, _ value: [(any GatewayValueConvertible)?], _ now: UnixTime
     ) async throws(TrackingError) -> Bool {
         let actor = self.actor
         return try await self.database.write { db in
@@ -274,7 +274,7 @@ package struct AccessStore: Sendable {
     }
 
     private static func revoke(
-        _ grant: AccessGrant, _ action: AuditLog.Action, _ now: UnixTime, by actor: AuditActor, _ db: Database
+        _ grant: AccessGrant, _ action: AuditLog.Action, _ now: UnixTime, by actor: AuditActor, _ db: GatewayTransaction
     ) throws {
         try db.execute(sql: "UPDATE token SET revoked = ? WHERE number = ?", arguments: [now.seconds, grant.number])
         try AuditLog.add(action, grant.object, by: actor, to: db)
@@ -287,9 +287,9 @@ package struct AccessStore: Sendable {
         """
 
     private static func grants(
-        _ db: Database, _ condition: String, _ arguments: StatementArguments
+        _ db: GatewayTransaction, _ condition: String, _ arguments: [(any GatewayValueConvertible)?]
     ) throws -> [AccessGrant] {
-        try Row.fetchAll(
+        try GatewayRow.fetchAll(
             db, sql: "SELECT \(self.columns) FROM token t WHERE \(condition) ORDER BY t.number", arguments: arguments
         ).map(AccessGrant.init)
     }
@@ -319,11 +319,11 @@ package struct AccessStore: Sendable {
             try db.execute(sql: "DELETE FROM session WHERE ends <= ?", arguments: [now.seconds])
             try db.execute(
                 sql: "INSERT INTO session (lookup, hash, token, ends) VALUES (?, ?, ?, ?)",
-                arguments: [hash.lookup, Data(hash.bytes), number, end])
+                arguments: [hash.lookup, Array(hash.bytes), number, end])
             try db.execute(
                 sql: """
                     DELETE FROM session WHERE token = ?1 AND lookup NOT IN \
-                    (SELECT lookup FROM session WHERE token = ?1 ORDER BY ends DESC, rowid = ?2 DESC LIMIT ?3)
+                    (SELECT lookup FROM session WHERE token = ?1 ORDER BY ends DESC, lookup = ?2 DESC LIMIT ?3)
                     """, arguments: [number, hash.lookup, Self.maximumSessions])
             return end
         }
@@ -337,14 +337,14 @@ package struct AccessStore: Sendable {
         let hash = SecretHash(of: text)
         try await self.database.write { db in
             try db.execute(
-                sql: "DELETE FROM session WHERE lookup = ? AND hash = ?", arguments: [hash.lookup, Data(hash.bytes)])
+                sql: "DELETE FROM session WHERE lookup = ? AND hash = ?", arguments: [hash.lookup, Array(hash.bytes)])
         }
     }
 }
 
 extension AccessGrant {
     /// Creates a grant from a row of the database table `token`.
-    fileprivate init(_ row: Row) {
+    fileprivate init(_ row: GatewayRow) {
         self.init(
             number: row["number"], kind: Kind(rawValue: row["kind"]) ?? .share, name: row["name"],
             publishes: TrackableScope(json: row["publishes"]), reads: TrackableScope(json: row["reads"]),

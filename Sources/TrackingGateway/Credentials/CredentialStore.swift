@@ -1,6 +1,6 @@
-import GRDB
 package import TrackingCore
 package import TrackingRules
+import TrackingStore
 
 /// Stores the credentials of apps in the gateway's database, without their passwords. Credentials of a gateway that
 /// ended are found after its restart, and withdrawn when they end.
@@ -62,8 +62,10 @@ package struct CredentialStore: Sendable {
     /// - Throws: `storeFailed` or, for a damaged database, `storeUnusable`.
     package func newest(limit: Int = 1000) async throws(TrackingError) -> [AppCredential] {
         try await self.database.read { db in
-            try Row.fetchAll(db, sql: "SELECT * FROM credential ORDER BY number DESC LIMIT ?", arguments: [limit])
-                .compactMap(AppCredential.init)
+            try GatewayRow.fetchAll(
+                db, sql: "SELECT * FROM credential ORDER BY number DESC LIMIT ?", arguments: [limit]
+            )
+            .compactMap(AppCredential.init)
         }
     }
 
@@ -72,7 +74,7 @@ package struct CredentialStore: Sendable {
     /// - Throws: `storeFailed` or, for a damaged database, `storeUnusable`.
     func open(_ kind: AppCredential.Kind) async throws(TrackingError) -> [AppCredential] {
         try await self.database.read { db in
-            try Row.fetchAll(
+            try GatewayRow.fetchAll(
                 db, sql: "SELECT * FROM credential WHERE withdrawn IS NULL AND kind = ? ORDER BY ends",
                 arguments: [kind.rawValue]
             ).compactMap(AppCredential.init)
@@ -92,7 +94,7 @@ package struct CredentialStore: Sendable {
                 sql: "UPDATE credential SET revoked = ?1 WHERE id = ?2 AND revoked IS NULL AND ends > ?1",
                 arguments: [now.seconds, id])
             guard db.changesCount == 1,
-                let row = try Row.fetchOne(db, sql: "SELECT * FROM credential WHERE id = ?", arguments: [id]),
+                let row = try GatewayRow.fetchOne(db, sql: "SELECT * FROM credential WHERE id = ?", arguments: [id]),
                 let credential = AppCredential(row)
             else { return nil }
             try AuditLog.add(.revokeCredential, credential.object, by: actor, to: db)
@@ -132,7 +134,7 @@ extension AppCredential {
     }
 
     /// Reads a credential from a row of the database table `credential`. `nil` for a row of another version of Godwit.
-    fileprivate init?(_ row: Row) {
+    fileprivate init?(_ row: GatewayRow) {
         guard let id = try? ClientID(row["id"] as String), let kind = Kind(rawValue: row["kind"]),
             case .only(let reads) = TrackableScope(json: row["reads"])
         else { return nil }

@@ -1,6 +1,6 @@
-import GRDB
 package import TrackingCore
 package import TrackingRules
+import TrackingStore
 
 /// Access to erasures in the gateway's own database. It erases a trackable's data from this database. It also stores
 /// requests of other processes, until a running gateway performs them.
@@ -55,17 +55,17 @@ package struct Erasures: Sendable {
     /// - Returns: The number of the request.
     package func request(_ trackable: TrackableID, before time: UnixTime?) async throws(TrackingError) -> Int64 {
         try await self.database.write { db in
-            try db.execute(
-                sql: "INSERT INTO erasure(trackable, before) VALUES(?, ?)",
-                arguments: [trackable.rawValue, time?.seconds])
-            return db.lastInsertedRowID
+            try Int64.fetchOne(
+                db, sql: "INSERT INTO erasure(trackable, before) VALUES(?, ?) RETURNING number",
+                arguments: [trackable.rawValue, time?.seconds]) ?? 0
         }
     }
 
     /// Returns the erasure requests that were not performed yet, the oldest first.
     package func requests() async throws(TrackingError) -> [Request] {
         try await self.database.read { db in
-            try Row.fetchAll(db, sql: "SELECT number, trackable, before FROM erasure ORDER BY number").map { row in
+            try GatewayRow.fetchAll(db, sql: "SELECT number, trackable, before FROM erasure ORDER BY number").map {
+                row in
                 let before: Double? = row[2]
                 return Request(number: row[0], trackable: try TrackableID(row[1]), before: before.map { UnixTime($0) })
             }

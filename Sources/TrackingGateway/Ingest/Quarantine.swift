@@ -1,7 +1,6 @@
-import FoundationEssentials
-import GRDB
 package import TrackingCore
 package import TrackingRules
+import TrackingStore
 
 /// The quarantine: the invalid pieces of requests, stored in the gateway's database for an operator to inspect. Their
 /// number is limited. If a piece arrives again, only its counter increases.
@@ -70,11 +69,12 @@ package struct Quarantine: Sendable {
                     sql: """
                         INSERT INTO refused (trackable, digest, client, reason, bytes, first, last, times) \
                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 1) ON CONFLICT (trackable, digest) \
-                        DO UPDATE SET times = times + 1, last = max(last, excluded.last)
+                        DO UPDATE SET times = refused.times + 1, last = \
+                        CASE WHEN refused.last > excluded.last THEN refused.last ELSE excluded.last END
                         """,
                     arguments: [
-                        id, ContentSum(of: piece.reason, piece.bytes).bytes.prefix(16).asData, client, piece.reason,
-                        piece.bytes.asData, time.seconds,
+                        id, Array(ContentSum(of: piece.reason, piece.bytes).bytes.prefix(16)), client, piece.reason,
+                        piece.bytes, time.seconds,
                     ])
             }
             try db.execute(
@@ -100,7 +100,7 @@ package struct Quarantine: Sendable {
 
     /// Removes quarantined pieces of a trackable from the gateway's database, within a transaction: those that last
     /// arrived before `time`, or all of them (`nil`). The pieces may contain positions that are being erased.
-    static func remove(_ id: TrackableID, before time: UnixTime? = nil, from db: Database) throws {
+    static func remove(_ id: TrackableID, before time: UnixTime? = nil, from db: GatewayTransaction) throws {
         try db.execute(
             sql: "DELETE FROM refused WHERE trackable = ? AND last < ?",
             arguments: [id.rawValue, time?.seconds ?? .infinity])
@@ -116,20 +116,16 @@ package struct Quarantine: Sendable {
         limit: Int, below number: Int64 = .max
     ) async throws(TrackingError) -> [Entry] {
         try await self.database.read { db in
-            try Row.fetchAll(
+            try GatewayRow.fetchAll(
                 db, sql: "SELECT * FROM refused WHERE number < ? ORDER BY number DESC LIMIT ?",
                 arguments: [number, limit]
             ).map { row in
                 Entry(
                     number: row["number"], trackable: row["trackable"], client: row["client"], reason: row["reason"],
-                    bytes: (row["bytes"] as Data).map { $0 }, first: UnixTime(row["first"]),
+                    bytes: row["bytes"], first: UnixTime(row["first"]),
                     last: UnixTime(row["last"]),
                     times: row["times"])
             }
         }
     }
-}
-
-extension Sequence<UInt8> {
-    fileprivate var asData: Data { Data(Array(self)) }
 }

@@ -1,6 +1,6 @@
-package import GRDB
 package import TrackingCore
 import TrackingRuntime
+package import TrackingStore
 
 /// The person or program that changes the data of a gateway, or sends a command to a device.
 package struct AuditActor: Hashable, Sendable {
@@ -88,13 +88,17 @@ package struct AuditLog: Sendable {
     ///   - action: The kind of the change.
     ///   - object: The changed object, without secrets and coordinates.
     ///   - actor: The person or program that makes the change.
-    package static func add(_ action: Action, _ object: String, by actor: AuditActor, to db: Database) throws {
-        try db.execute(
-            sql: "INSERT INTO audit(time, name, token, address, action, object) VALUES(?, ?, ?, ?, ?, ?)",
+    package static func add(_ action: Action, _ object: String, by actor: AuditActor, to db: GatewayTransaction) throws
+    {
+        let number = try Int64.fetchOne(
+            db,
+            sql: """
+                INSERT INTO audit(time, name, token, address, action, object) VALUES(?, ?, ?, ?, ?, ?) RETURNING number
+                """,
             arguments: [
                 DeviceClock.wall.seconds, actor.name, actor.token, actor.address, action.rawValue, object,
             ])
-        try db.execute(sql: "DELETE FROM audit WHERE number <= ?", arguments: [db.lastInsertedRowID - Self.maximum])
+        try db.execute(sql: "DELETE FROM audit WHERE number <= ?", arguments: [(number ?? 0) - Self.maximum])
     }
 
     /// Writes an entry to the audit about an action that changes no row of the database, such as a command to a device.
@@ -116,7 +120,7 @@ package struct AuditLog: Sendable {
         since time: UnixTime? = nil, after number: Int64 = 0, limit: Int = 1000
     ) async throws(TrackingError) -> [Entry] {
         try await self.database.read { db in
-            try Row.fetchAll(
+            try GatewayRow.fetchAll(
                 db, sql: "SELECT * FROM audit WHERE number > ? AND time >= ? ORDER BY number LIMIT ?",
                 arguments: [number, time?.seconds ?? -.infinity, limit]
             ).map { row in

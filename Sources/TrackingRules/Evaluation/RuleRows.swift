@@ -1,5 +1,5 @@
-import GRDB
 import TrackingCore
+import TrackingStore
 
 /// The changes that one transaction writes to the gateway's database: states of rules, names of rule events, the
 /// highest record numbers that were queued for webhooks, and messages for the outbox. Also reads these values.
@@ -39,7 +39,7 @@ struct RuleRows: Hashable, Sendable {
     ///
     /// - Parameter related: The functions that remove the records of other components about trackables whose position
     ///   was cleared at the broker.
-    func write(to db: Database, related: [ErasableRecords]) throws {
+    func write(to db: GatewayTransaction, related: [ErasableRecords]) throws {
         for id in self.cleared { try Outbox.remove(id, from: db) }
         for id in self.withdrawn {
             for records in related { try records.remove(id, nil, db) }
@@ -61,8 +61,8 @@ struct RuleRows: Hashable, Sendable {
     }
 
     /// Reads the saved states of all rules for all trackables.
-    static func entries(_ db: Database) throws -> [RuleBook.Entry] {
-        try Row.fetchAll(db, sql: "SELECT trackable, rule, holds, since, isTold FROM ruleState").map { row in
+    static func entries(_ db: GatewayTransaction) throws -> [RuleBook.Entry] {
+        try GatewayRow.fetchAll(db, sql: "SELECT trackable, rule, holds, since, isTold FROM ruleState").map { row in
             let since: Double? = row[3]
             return RuleBook.Entry(
                 trackable: try TrackableID(row[0]), rule: row[1],
@@ -71,15 +71,15 @@ struct RuleRows: Hashable, Sendable {
     }
 
     /// Reads the trackables that have a message in the outbox or the state of a rule in the database.
-    static func trackables(_ db: Database) throws -> Set<TrackableID> {
+    static func trackables(_ db: GatewayTransaction) throws -> Set<TrackableID> {
         Set(
             try String.fetchAll(db, sql: "SELECT trackable FROM ruleState UNION SELECT trackable FROM outbox")
                 .map { try TrackableID($0) })
     }
 
     /// Reads one record name for each trackable from a table. A record name consists of a stream and a number.
-    static func names(_ db: Database, in table: NameTable) throws -> [TrackableID: RecordName] {
-        let rows = try Row.fetchAll(db, sql: "SELECT trackable, stream, seq FROM \(table.rawValue)")
+    static func names(_ db: GatewayTransaction, in table: NameTable) throws -> [TrackableID: RecordName] {
+        let rows = try GatewayRow.fetchAll(db, sql: "SELECT trackable, stream, seq FROM \(table.rawValue)")
         return Dictionary(
             try rows.map { row in
                 let seq: Int64 = row[2]
@@ -88,9 +88,9 @@ struct RuleRows: Hashable, Sendable {
     }
 
     /// Reads the highest record number of each stream that was queued for webhooks.
-    static func watermarks(_ db: Database) throws -> [RecordWatermarks.Key: RecordWatermarks.Mark] {
+    static func watermarks(_ db: GatewayTransaction) throws -> [RecordWatermarks.Key: RecordWatermarks.Mark] {
         var marks: [RecordWatermarks.Key: RecordWatermarks.Mark] = [:]
-        for row in try Row.fetchAll(db, sql: "SELECT trackable, kind, stream, seq, time FROM outboxTold") {
+        for row in try GatewayRow.fetchAll(db, sql: "SELECT trackable, kind, stream, seq, time FROM outboxTold") {
             guard let kind = Outbox.Kind(rawValue: row[1]), let stream = StreamID(row[2] as String) else { continue }
             let seq: Int64 = row[3]
             marks[.init(trackable: try TrackableID(row[0]), kind: kind, stream: stream)] =
@@ -100,14 +100,14 @@ struct RuleRows: Hashable, Sendable {
     }
 
     /// Reads the time up to which every message was queued for webhooks; `nil` if it was never saved.
-    static func cursor(_ db: Database) throws -> UnixTime? {
+    static func cursor(_ db: GatewayTransaction) throws -> UnixTime? {
         try Double.fetchOne(db, sql: "SELECT time FROM outboxToldUntil").map { UnixTime($0) }
     }
 
     /// Forgets which records were queued for webhooks before a time, and all but the ``Outbox/maximumCount`` records
     /// that were queued last. With `nil`, forgets all queued records and the time up to which every message was queued.
     /// Runs within a transaction.
-    static func removeWatermarks(before time: UnixTime?, in db: Database) throws {
+    static func removeWatermarks(before time: UnixTime?, in db: GatewayTransaction) throws {
         if let time {
             try db.execute(sql: "DELETE FROM outboxTold WHERE time < ?", arguments: [time.seconds])
             try db.execute(
@@ -120,27 +120,41 @@ struct RuleRows: Hashable, Sendable {
         }
     }
 
-    private static func write(_ key: RecordWatermarks.Key, _ mark: RecordWatermarks.Mark, _ db: Database) throws {
+    private static func write(
+        _ key: RecordWatermarks.Key, _ mark: RecordWatermarks.Mark, _ db: GatewayTransaction
+    ) throws {
         try db.execute(
-            sql: "INSERT OR REPLACE INTO outboxTold(trackable, kind, stream, seq, time) VALUES(?, ?, ?, ?, ?)",
+            sql: """
+                INSERT INTO outboxTold(trackable, kind, stream, seq, time) VALUES(?, ?, ?, ?, ?)
+                ON CONFLICT (trackable, kind, stream) DO UPDATE SET seq = excluded.seq, time = excluded.time
+                """,
             arguments: [
                 key.trackable.rawValue, key.kind.rawValue, key.stream.rawValue, Int64(clamping: mark.seq),
                 mark.time.seconds,
             ])
     }
 
-    private static func write(_ entry: RuleBook.Entry, _ db: Database) throws {
+    private static func write(_ entry: RuleBook.Entry, _ db: GatewayTransaction) throws {
         try db.execute(
-            sql: "INSERT OR REPLACE INTO ruleState(trackable, rule, holds, since, isTold) VALUES(?, ?, ?, ?, ?)",
+            sql: """
+                INSERT INTO ruleState(trackable, rule, holds, since, isTold) VALUES(?, ?, ?, ?, ?)
+                ON CONFLICT (trackable, rule)
+                DO UPDATE SET holds = excluded.holds, since = excluded.since, isTold = excluded.isTold
+                """,
             arguments: [
                 entry.trackable.rawValue, entry.rule, entry.state.holds, entry.state.since?.seconds,
                 entry.state.isReported,
             ])
     }
 
-    private static func write(_ last: RecordName, of id: TrackableID, to table: NameTable, _ db: Database) throws {
+    private static func write(
+        _ last: RecordName, of id: TrackableID, to table: NameTable, _ db: GatewayTransaction
+    ) throws {
         try db.execute(
-            sql: "INSERT OR REPLACE INTO \(table.rawValue)(trackable, stream, seq) VALUES(?, ?, ?)",
+            sql: """
+                INSERT INTO \(table.rawValue)(trackable, stream, seq) VALUES(?, ?, ?)
+                ON CONFLICT (trackable) DO UPDATE SET stream = excluded.stream, seq = excluded.seq
+                """,
             arguments: [id.rawValue, last.stream.rawValue, Int64(last.seq)])
     }
 }

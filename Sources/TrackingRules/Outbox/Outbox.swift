@@ -1,5 +1,5 @@
-package import GRDB
 package import TrackingCore
+package import TrackingStore
 
 /// The outbox: a queue of messages in the gateway's database. The messages wait to be delivered to webhooks, or to be
 /// published on MQTT event topics.
@@ -79,8 +79,8 @@ package struct Outbox: Sendable {
         try await self.database.write { db in
             try db.execute(
                 sql: """
-                    UPDATE outboxBase SET value =
-                    max(value, ? - coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'outbox'), 0))
+                    UPDATE outboxBase SET value = ?1 - (SELECT place FROM outboxEnd)
+                    WHERE value < ?1 - (SELECT place FROM outboxEnd)
                     """, arguments: [microseconds])
         }
     }
@@ -92,7 +92,7 @@ package struct Outbox: Sendable {
                 db,
                 sql: """
                     SELECT payload FROM outbox
-                    WHERE isOwn AND place > (SELECT place FROM outboxReader WHERE name = ?)
+                    WHERE isOwn <> 0 AND place > (SELECT place FROM outboxReader WHERE name = ?)
                     """, arguments: [reader])
             return Set(payloads.compactMap { try? MessageCodec.decodeEvent($0.utf8).stream })
         }
@@ -104,8 +104,8 @@ package struct Outbox: Sendable {
         try await self.database.write { db in
             try db.execute(
                 sql: """
-                    INSERT OR IGNORE INTO outboxReader(name, place)
-                    SELECT ?, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'outbox'), 0)
+                    INSERT INTO outboxReader(name, place) SELECT ?, place FROM outboxEnd
+                    WHERE true ON CONFLICT (name) DO NOTHING
                     """, arguments: [reader])
         }
     }
@@ -135,7 +135,7 @@ package struct Outbox: Sendable {
             let place = try Int64.fetchOne(
                 db, sql: "SELECT place FROM outboxReader WHERE name = ?", arguments: [reader])
             let names = kinds.map { "'\($0.rawValue)'" }.sorted().joined(separator: ",")
-            let rows = try Row.fetchAll(
+            let rows = try GatewayRow.fetchAll(
                 db,
                 sql: """
                     SELECT place, trackable, kind, isOwn, time, payload, base FROM outbox
@@ -157,7 +157,7 @@ package struct Outbox: Sendable {
         guard let former, former < place else { return }
         try await self.database.write { db in
             try db.execute(
-                sql: "UPDATE outboxReader SET place = max(place, ?) WHERE name = ?", arguments: [place, reader])
+                sql: "UPDATE outboxReader SET place = ?1 WHERE name = ?2 AND place < ?1", arguments: [place, reader])
         }
     }
 
@@ -193,7 +193,7 @@ package struct Outbox: Sendable {
     /// down to 5 % below the limit.
     ///
     /// - Returns: The number of removed messages that at least one reader had not read.
-    package static func trim(toBytes most: Int64 = Self.maximumBytes, in db: Database) throws -> Int {
+    package static func trim(toBytes most: Int64 = Self.maximumBytes, in db: GatewayTransaction) throws -> Int {
         let bytes = try Int64.fetchOne(db, sql: "SELECT bytes FROM outboxSize") ?? 0
         guard bytes > most else { return 0 }
         let read = try Int64.fetchOne(db, sql: "SELECT min(place) FROM outboxReader") ?? .max
@@ -208,16 +208,16 @@ package struct Outbox: Sendable {
 
     /// Returns the place of the last message that must be removed from the outbox to free a number of bytes, if the
     /// oldest messages are removed first. If all messages together have fewer bytes, it is the place of the newest one.
-    private static func place(after bytes: Int64, in db: Database) throws -> Int64 {
-        let rows = try Row.fetchCursor(
-            db, sql: "SELECT place, length(CAST(payload AS BLOB)) FROM outbox ORDER BY place")
-        var (last, rest): (Int64, Int64) = (0, bytes)
-        while rest > 0, let row = try rows.next() {
-            let (place, size): (Int64, Int64) = (row[0], row[1])
-            rest -= size + Int64(Self.entryBytes)
-            last = place
-        }
-        return last
+    private static func place(after bytes: Int64, in db: GatewayTransaction) throws -> Int64 {
+        try Int64.fetchOne(
+            db,
+            sql: """
+                SELECT coalesce(
+                    (SELECT min(place) FROM (
+                        SELECT place, sum(octet_length(payload) + \(Self.entryBytes)) OVER (ORDER BY place) AS total
+                        FROM outbox) AS sums WHERE total >= ?),
+                    (SELECT max(place) FROM outbox), 0)
+                """, arguments: [bytes]) ?? 0
     }
 
     /// Returns the trackables of the messages that at least one reader of the outbox has not read.
@@ -234,14 +234,14 @@ package struct Outbox: Sendable {
     }
 
     /// Removes from the outbox the messages of a trackable that are older than a time, within a transaction.
-    package static func remove(_ id: TrackableID, before time: UnixTime, from db: Database) throws {
+    package static func remove(_ id: TrackableID, before time: UnixTime, from db: GatewayTransaction) throws {
         try db.execute(
             sql: "DELETE FROM outbox WHERE trackable = ? AND time < ?", arguments: [id.rawValue, time.seconds])
     }
 
     /// Adds messages to the outbox, within a transaction. Skips a message if the outbox remembers that a message of the
     /// same record was added: in the last ``maximumAge``, and among the last ``maximumCount`` records.
-    package static func add(_ drafts: [Draft], to db: Database) throws {
+    package static func add(_ drafts: [Draft], to db: GatewayTransaction) throws {
         for draft in drafts where try Self.isNew(draft, db) {
             try db.execute(
                 sql: """
@@ -256,10 +256,14 @@ package struct Outbox: Sendable {
 
     /// Returns `true` if the message has no record, or if no message of the same record is remembered as added to the
     /// outbox. Remembers the record as added.
-    private static func isNew(_ draft: Draft, _ db: Database) throws -> Bool {
+    private static func isNew(_ draft: Draft, _ db: GatewayTransaction) throws -> Bool {
         guard let record = draft.record else { return true }
         try db.execute(
-            sql: "INSERT OR IGNORE INTO outboxRecord(trackable, kind, stream, seq, time) VALUES(?, ?, ?, ?, ?)",
+            sql: """
+                INSERT INTO outboxRecord(trackable, kind, stream, seq, time) SELECT ?1, ?2, ?3, ?4, ?5
+                WHERE NOT EXISTS (
+                    SELECT 1 FROM outboxRecord WHERE trackable = ?1 AND kind = ?2 AND stream = ?3 AND seq = ?4)
+                """,
             arguments: [
                 draft.trackable.rawValue, draft.kind.rawValue, record.stream.rawValue, Int64(clamping: record.seq),
                 draft.time.seconds,
@@ -268,11 +272,11 @@ package struct Outbox: Sendable {
     }
 
     /// Removes all messages of a trackable from the outbox, within a transaction.
-    package static func remove(_ id: TrackableID, from db: Database) throws {
+    package static func remove(_ id: TrackableID, from db: GatewayTransaction) throws {
         try db.execute(sql: "DELETE FROM outbox WHERE trackable = ?", arguments: [id.rawValue])
     }
 
-    private static func entry(_ row: Row) throws -> Entry {
+    private static func entry(_ row: GatewayRow) throws -> Entry {
         let (place, base): (Int64, Int64) = (row[0], row[6])
         return Entry(
             place: place, id: base + place, trackable: try TrackableID(row[1]),

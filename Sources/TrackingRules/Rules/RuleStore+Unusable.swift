@@ -1,5 +1,5 @@
-import GRDB
 package import TrackingCore
+import TrackingStore
 
 /// A stored rule that the gateway does not apply.
 package struct UnusableRule: Hashable, Sendable {
@@ -32,7 +32,7 @@ extension RuleStore {
 
     /// Reads all rules from the database, sorted by name: each with its fence and the members of its groups, or with
     /// the reason for which it cannot be applied.
-    static func resolvedRules(_ db: Database) throws -> [(name: String, rule: Result<Rule, TrackingError>)] {
+    static func resolvedRules(_ db: GatewayTransaction) throws -> [(name: String, rule: Result<Rule, TrackingError>)] {
         let fences = Dictionary(try self.fences(db).map { ($0.name, $0) }, uniquingKeysWith: { $1 })
         let groups = try self.groups(db)
         return try self.decodedDefinitions(db).map { name, definition in
@@ -46,9 +46,9 @@ extension RuleStore {
     /// Reads the definitions of all rules from the database, sorted by name: each decoded, or with the reason for which
     /// it cannot be decoded.
     static func decodedDefinitions(
-        _ db: Database
+        _ db: GatewayTransaction
     ) throws -> [(name: String, definition: Result<RuleDefinition, TrackingError>)] {
-        try Row.fetchAll(db, sql: "SELECT name, definition FROM rule ORDER BY name").map { row in
+        try GatewayRow.fetchAll(db, sql: "SELECT name, definition FROM rule ORDER BY name").map { row in
             let (name, text): (String, String) = (row[0], row[1])
             let definition = Result { () throws(TrackingError) in
                 try RuleDefinition(name: name, json: JSONValue(json: text.utf8))

@@ -1,5 +1,5 @@
-import GRDB
 package import TrackingCore
+import TrackingStore
 
 /// The labels, groups, fences and rules in the gateway's database. A running gateway applies changes of other processes
 /// at once.
@@ -46,7 +46,7 @@ package struct RuleStore: Sendable {
         try await self.database.read { db in
             var labels: [TrackableID: TrackableLabel] = [:]
             let wanted = ids.map(Set.init)
-            for row in try Row.fetchAll(db, sql: "SELECT trackable, name, icon FROM trackableLabel") {
+            for row in try GatewayRow.fetchAll(db, sql: "SELECT trackable, name, icon FROM trackableLabel") {
                 let id = try TrackableID(row[0])
                 guard wanted?.contains(id) ?? true else { continue }
                 var label = TrackableLabel(id)
@@ -54,7 +54,7 @@ package struct RuleStore: Sendable {
                 label.icon = row[2]
                 labels[id] = label
             }
-            for row in try Row.fetchAll(db, sql: "SELECT trackable, name FROM trackableGroup ORDER BY name") {
+            for row in try GatewayRow.fetchAll(db, sql: "SELECT trackable, name FROM trackableGroup ORDER BY name") {
                 let id = try TrackableID(row[0])
                 guard wanted?.contains(id) ?? true else { continue }
                 labels[id, default: TrackableLabel(id)].groups.append(row[1])
@@ -101,9 +101,9 @@ package struct RuleStore: Sendable {
         }
     }
 
-    private static func label(of id: TrackableID, _ db: Database) throws -> TrackableLabel {
+    private static func label(of id: TrackableID, _ db: GatewayTransaction) throws -> TrackableLabel {
         var label = TrackableLabel(id)
-        let row = try Row.fetchOne(
+        let row = try GatewayRow.fetchOne(
             db, sql: "SELECT name, icon FROM trackableLabel WHERE trackable = ?", arguments: [id.rawValue])
         label.name = row?["name"]
         label.icon = row?["icon"]
@@ -112,7 +112,7 @@ package struct RuleStore: Sendable {
         return label
     }
 
-    private static func store(_ label: TrackableLabel, in db: Database) throws {
+    private static func store(_ label: TrackableLabel, in db: GatewayTransaction) throws {
         let id = label.trackable.rawValue
         try db.execute(sql: "DELETE FROM trackableLabel WHERE trackable = ?", arguments: [id])
         try db.execute(sql: "DELETE FROM trackableGroup WHERE trackable = ?", arguments: [id])
@@ -264,34 +264,34 @@ package struct RuleStore: Sendable {
     }
 
     /// Reads the fences from the database, sorted by name. Invalid fences are omitted.
-    static func fences(_ db: Database) throws -> [Fence] {
-        try Row.fetchAll(db, sql: "SELECT name, shape FROM fence ORDER BY name").compactMap { row in
+    static func fences(_ db: GatewayTransaction) throws -> [Fence] {
+        try GatewayRow.fetchAll(db, sql: "SELECT name, shape FROM fence ORDER BY name").compactMap { row in
             let shape: String = row[1]
             return try? Fence(name: row[0], json: JSONValue(json: shape.utf8))
         }
     }
 
     /// Reads one fence; `nil` if it does not exist or is invalid.
-    private static func fence(_ name: String, _ db: Database) throws -> Fence? {
+    private static func fence(_ name: String, _ db: GatewayTransaction) throws -> Fence? {
         let shape = try String.fetchOne(db, sql: "SELECT shape FROM fence WHERE name = ?", arguments: [name])
         return shape.flatMap { try? Fence(name: name, json: JSONValue(json: $0.utf8)) }
     }
 
-    static func groups(_ db: Database) throws -> [String: Set<TrackableID>] {
+    static func groups(_ db: GatewayTransaction) throws -> [String: Set<TrackableID>] {
         var groups: [String: Set<TrackableID>] = [:]
-        for row in try Row.fetchAll(db, sql: "SELECT name, trackable FROM trackableGroup") {
+        for row in try GatewayRow.fetchAll(db, sql: "SELECT name, trackable FROM trackableGroup") {
             groups[row[0], default: []].insert(try TrackableID(row[1]))
         }
         return groups
     }
 
     /// Reads the definitions of the rules from the database, sorted by name. Unreadable definitions are omitted.
-    private static func definitions(_ db: Database) throws -> [RuleDefinition] {
+    private static func definitions(_ db: GatewayTransaction) throws -> [RuleDefinition] {
         try self.decodedDefinitions(db).compactMap { try? $0.definition.get() }
     }
 
     /// Reads the definition of one rule; `nil` if the rule does not exist or its definition is unreadable.
-    private static func definition(_ name: String, _ db: Database) throws -> RuleDefinition? {
+    private static func definition(_ name: String, _ db: GatewayTransaction) throws -> RuleDefinition? {
         let text = try String.fetchOne(db, sql: "SELECT definition FROM rule WHERE name = ?", arguments: [name])
         return text.flatMap { try? RuleDefinition(name: name, json: JSONValue(json: $0.utf8)) }
     }
@@ -303,7 +303,7 @@ package struct RuleStore: Sendable {
     ///   nothing is written.
     private func put(
         _ table: Table, _ name: String, _ json: JSONValue,
-        anew: @escaping @Sendable (Database) throws -> [String]?
+        anew: @escaping @Sendable (GatewayTransaction) throws -> [String]?
     ) async throws(TrackingError) -> Outcome {
         guard name.isPlainText else {
             throw TrackingError(
@@ -324,7 +324,10 @@ package struct RuleStore: Sendable {
             for rule in rules { try db.execute(sql: "DELETE FROM ruleState WHERE rule = ?", arguments: [rule]) }
             let isNew = try Self.checkRoom(for: name, in: table, db)
             try db.execute(
-                sql: "INSERT OR REPLACE INTO \(table.rawValue)(name, \(table.column)) VALUES(?, ?)",
+                sql: """
+                    INSERT INTO \(table.rawValue)(name, \(table.column)) VALUES(?, ?)
+                    ON CONFLICT (name) DO UPDATE SET \(table.column) = excluded.\(table.column)
+                    """,
                 arguments: [name, String(decoding: text, as: UTF8.self)])
             try AuditLog.add(table.setting, name, by: actor, to: db)
             return isNew ? .created : .replaced
@@ -335,7 +338,7 @@ package struct RuleStore: Sendable {
     ///
     /// - Returns: `true` if the table has no object of this name.
     /// - Throws: `invalidConfiguration` when there are ``maximumCount`` others already.
-    private static func checkRoom(for name: String, in table: Table, _ db: Database) throws -> Bool {
+    private static func checkRoom(for name: String, in table: Table, _ db: GatewayTransaction) throws -> Bool {
         let others = try Int.fetchOne(
             db, sql: "SELECT count(*) FROM \(table.rawValue) WHERE name <> ?", arguments: [name])
         guard (others ?? 0) < Self.maximumCount else {
@@ -349,7 +352,7 @@ package struct RuleStore: Sendable {
     }
 
     private static func delete(
-        _ name: String, from table: Table, by actor: AuditActor, _ db: Database
+        _ name: String, from table: Table, by actor: AuditActor, _ db: GatewayTransaction
     ) throws -> Outcome {
         try db.execute(sql: "DELETE FROM \(table.rawValue) WHERE name = ?", arguments: [name])
         guard db.changesCount > 0 else { return .absent }

@@ -1,3 +1,5 @@
+import TrackingStore
+
 /// The database tables of labels, groups, fences, rules and the outbox.
 package enum RulesSchema {
     /// The migrations that create the tables of labels, groups, fences, rules and the outbox, in order.
@@ -23,7 +25,15 @@ package enum RulesSchema {
                 """,
                 "CREATE TABLE ruleVersion(value INTEGER NOT NULL) STRICT",
                 "INSERT INTO ruleVersion(value) VALUES(1)",
-            ] + Self.outbox + Self.triggers)
+            ] + Self.outbox + Self.triggers),
+        GatewayDatabase.Migration(
+            "rules-2",
+            [
+                """
+                CREATE VIEW outboxEnd AS SELECT
+                    coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'outbox'), 0) AS place
+                """
+            ]),
     ]
 
     /// The SQL statements that create the tables and triggers of the outbox, the gateway's message queue.
