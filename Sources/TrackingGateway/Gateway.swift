@@ -63,9 +63,9 @@ public struct Gateway: Service {
         self.metrics = metrics
         self.figures = GatewayFigures(metrics)
         self.tiles = try configuration.tiles.map { (tiles) throws(TrackingError) in
-            try MapTiles(tiles, beside: configuration.database, logger: logger)
+            try MapTiles(tiles, beside: configuration.fileInFolder, logger: logger)
         }
-        self.database = try GatewayDatabase(path: configuration.database)
+        self.database = try GatewayDatabase(at: configuration.database)
         self.access = AccessStore(self.database)
         let store = CredentialStore(self.database)
         self.credentials = configuration.credentials.map { issuer in
@@ -120,24 +120,32 @@ public struct Gateway: Service {
             }
         }
         let gate = OutboxGate()
+        let webhooks = self.webhooks(gate)
+        // Of the gateways that share a database, the one that evaluates the rules also delivers to the webhooks.
+        let isShared = self.database.isShared
         self.services += [
-            subscriber, hub, self.rules(of: subscriber, gate), RevocationWatch(hub: hub, database: self.database),
+            subscriber, hub, self.rules(of: subscriber, gate, isShared ? webhooks : nil),
+            RevocationWatch(hub: hub, database: self.database),
             Eraser(
-                database: self.database, history: history, intake: configuration.intake, cleared: cleared,
-                logger: logger),
+                database: self.database, name: configuration.folder.map { Erasures.gateway(in: $0) }, history: history,
+                intake: configuration.intake, cleared: cleared, logger: logger),
         ]
-        if !configuration.webhooks.isEmpty {
-            let recipients = configuration.webhooks.enumerated().map { number, webhook in
-                WebhookService.Recipient(webhook, figures: self.figures.webhook(webhook, number))
-            }
-            self.services.append(
-                WebhookService(
-                    recipients, kinds: configuration.webhookKinds, database: self.database, gate: gate, logger: logger))
+        if let webhooks, !isShared { self.services.append(webhooks) }
+    }
+
+    /// Returns the service that delivers the outbox to the webhooks; `nil` without webhooks.
+    private func webhooks(_ gate: OutboxGate) -> WebhookService? {
+        guard !self.configuration.webhooks.isEmpty else { return nil }
+        let recipients = self.configuration.webhooks.enumerated().map { number, webhook in
+            WebhookService.Recipient(webhook, figures: self.figures.webhook(webhook, number))
         }
+        return WebhookService(
+            recipients, kinds: self.configuration.webhookKinds, database: self.database, gate: gate,
+            logger: self.logger)
     }
 
     private func rules<Transport: MessageTransport>(
-        of subscriber: AssetSubscriber<Transport>, _ gate: OutboxGate
+        of subscriber: AssetSubscriber<Transport>, _ gate: OutboxGate, _ webhooks: WebhookService?
     ) -> RulesService {
         let clock = DeviceClock()
         let figures = self.figures
@@ -148,6 +156,7 @@ public struct Gateway: Service {
                 trackables: subscriber.configuration.maximumTrackables * 2,
                 seed: UInt64.random(in: .min ... .max), now: { clock.moment.wall }),
             database: self.database, events: subscriber.everyPublishedEvent, history: self.history, gate: gate,
+            companion: webhooks,
             effects: RulesService.Effects(
                 publish: { (event, id) throws(TrackingError) in
                     try await subscriber.publish(event, of: id)

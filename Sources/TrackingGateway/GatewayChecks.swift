@@ -30,7 +30,7 @@ struct GatewayChecks: Sendable {
     /// `nil` when neither is full.
     private var fullDisk: String? {
         let files =
-            [("state folder", self.configuration.database)]
+            [("state folder", self.configuration.fileInFolder)]
             + (self.configuration.historyFile.map { [("history", $0)] } ?? [])
         let full = files.filter { DiskRoom.isFull(at: $0.1) }.map(\.0)
         return full.isEmpty ? nil : "the disk of the \(full.joined(separator: " and the ")) is full"

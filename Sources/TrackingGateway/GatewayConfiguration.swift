@@ -9,8 +9,11 @@ public struct GatewayConfiguration: Sendable {
     public var host: String
     /// The TCP port on which the gateway listens; with 0 the system chooses a free port.
     public var port: Int
-    /// The path of the gateway's own database of tokens, share links, sessions and rules. Its folder must exist.
+    /// The gateway's own database of tokens, share links, sessions and rules: the path of a file in a folder that
+    /// exists, or the URL of a PostgreSQL database, which several gateways can share.
     public var database: String
+    /// The folder of the gateway's other files, such as cached map tiles; `nil` for the folder of the database's file.
+    public var folder: String?
     /// The public address of the gateway for browsers, without a slash at the end, such as
     /// `https://tracks.example.org`; `nil` if it is not known.
     public var url: String?
@@ -85,7 +88,7 @@ public struct GatewayConfiguration: Sendable {
     /// - Parameters:
     ///   - host: The IP address or host name to listen on.
     ///   - port: The port to listen on; with 0 the system chooses a free port.
-    ///   - database: The path of the gateway's own database.
+    ///   - database: The path of the gateway's own database, or its URL.
     ///   - listening: A function that the gateway calls with its port once it listens.
     public init(
         host: String, port: Int, database: String, listening: @escaping @Sendable (Int) async -> Void = { _ in }
@@ -95,6 +98,9 @@ public struct GatewayConfiguration: Sendable {
         self.database = database
         self.listening = listening
     }
+
+    /// The path of a file, which need not exist, in the folder of the gateway's files.
+    var fileInFolder: String { self.folder.map { "\($0)/gateway.sqlite" } ?? self.database }
 
     /// `true` when the public address begins with `https:`. All requests then come through a TLS proxy, which reports
     /// the address of each client in `X-Forwarded-For`.

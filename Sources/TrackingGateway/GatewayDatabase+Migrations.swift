@@ -7,10 +7,10 @@ extension GatewayDatabase {
         AccessSchema.migrations + Quarantine.migrations + RulesSchema.migrations + Erasures.migrations
         + AuditLog.migrations + CredentialStore.migrations
 
-    /// Opens the database of a gateway. If it does not exist, it is created so that only its owner can read and write
-    /// it. The folder must exist.
+    /// Opens the database of a gateway. If a file does not exist, it is created so that only its owner can read and
+    /// write it. The folder must exist. A PostgreSQL database is opened by the first call of another function.
     ///
     /// - Throws: `storeUnusable` when the file is no gateway database, or was written by a newer version of Godwit;
     ///   `storeFailed` when the file cannot be opened.
-    package init(path: String) throws(TrackingError) { try self.init(path: path, migrations: Self.migrations) }
+    package init(at place: String) throws(TrackingError) { try self.init(at: place, migrations: Self.migrations) }
 }

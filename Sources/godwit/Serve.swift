@@ -124,7 +124,7 @@ struct Serve: AsyncParsableCommand {
     private func configuration(_ history: ServedHistory) throws -> GatewayConfiguration {
         let (host, url, file) = (self.listen.host, self.url, try GatewayAddress(in: self.state))
         var configuration = GatewayConfiguration(
-            host: host, port: self.listen.port, database: try self.state.path(for: "gateway.sqlite")
+            host: host, port: self.listen.port, database: try self.state.database()
         ) { port in
             let address = ListenAddress(host: host, port: port)
             do { try file.write(address, url: url) } catch {
@@ -134,6 +134,7 @@ struct Serve: AsyncParsableCommand {
             }
             Program.note("listening on http://\(address)\n")
         }
+        configuration.folder = try self.state.folderBesideServer()
         configuration.url = self.url
         configuration.origins = self.cors
         configuration.requestsPerSecond = self.rateLimit

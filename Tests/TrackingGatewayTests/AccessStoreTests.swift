@@ -27,7 +27,7 @@ import TrackingStore
     /// A committed change survives a power cut: 2 is the synchronous mode FULL.
     @Test func aCommitIsOnTheDiskWhenItReturns() async throws {
         let gateway = try TestGateway()
-        let database = try GatewayDatabase(path: gateway.configuration.database)
+        let database = try GatewayDatabase(at: gateway.configuration.database)
         let level = try await database.write { try Int.fetchOne($0, sql: "PRAGMA synchronous") }
         #expect(level == 2)
         try database.close()
@@ -35,7 +35,7 @@ import TrackingStore
 
     @Test func aRevokedAndAnExpiredTokenLetNobodyIn() async throws {
         let gateway = try TestGateway()
-        let other = AccessStore(try GatewayDatabase(path: gateway.configuration.database))
+        let other = AccessStore(try GatewayDatabase(at: gateway.configuration.database))
         let end = self.start.advanced(by: .seconds(60))
         let secret = try await other.makeToken(AccessGrant(name: "desk", reads: .all, begins: self.start, ends: end))
         #expect(try await gateway.access.caller(presenting: secret.text, now: self.start) != nil)
@@ -165,9 +165,9 @@ import TrackingStore
 
     @Test func aFileOfANewerVersionIsLeftAlone() async throws {
         let gateway = try TestGateway()
-        let database = try GatewayDatabase(path: gateway.configuration.database)
+        let database = try GatewayDatabase(at: gateway.configuration.database)
         try await database.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('future-9')") }
-        #expect { try GatewayDatabase(path: gateway.configuration.database) } throws: {
+        #expect { try GatewayDatabase(at: gateway.configuration.database) } throws: {
             ($0 as? TrackingError)?.code == .storeUnusable
         }
     }

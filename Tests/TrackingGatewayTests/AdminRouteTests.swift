@@ -33,7 +33,7 @@ import TrackingCore
         }
 
         func audit() async throws -> [AuditLog.Entry] {
-            try await AuditLog(try GatewayDatabase(path: self.gateway.configuration.database)).entries()
+            try await AuditLog(try GatewayDatabase(at: self.gateway.configuration.database)).entries()
         }
     }
 

@@ -201,7 +201,7 @@ import TrackingCrypto
             #expect(try await self.ask(client, .delete, token, id: id).status == .noContent)
             #expect(Array(plugin.names.suffix(2)) == ["deleteClient", "deleteRole"])
             #expect(try await self.ask(client, .delete, token, id: id).status == .notFound)
-            let audit = try await AuditLog(try GatewayDatabase(path: gateway.configuration.database)).entries()
+            let audit = try await AuditLog(try GatewayDatabase(at: gateway.configuration.database)).entries()
             #expect(audit.map(\.action) == ["create token", "issue credential", "revoke credential"])
             #expect(audit.dropFirst().allSatisfy { $0.object == "\(id) of a, order-17" && $0.actor.name == "boss" })
         }
@@ -265,7 +265,7 @@ import TrackingCrypto
             let list = try await self.ask(client, .get, token).json?["credentials"]?.list
             #expect(list?.map { $0["state"]?.text } == ["revoked", "revoked"])
         }
-        let store = CredentialStore(try GatewayDatabase(path: gateway.configuration.database))
+        let store = CredentialStore(try GatewayDatabase(at: gateway.configuration.database))
         let desk = CredentialDesk(store: store, issuer: plugin.issuer, root: .standard, broker: [])
         #expect(try await desk.withdraw(now: TestGateway.now) == nil)
         #expect(Set(plugin.names) == ["deleteClient", "deleteRole"])
@@ -279,7 +279,7 @@ import TrackingCrypto
         let request = try CredentialRequest(reads: ["a"], for: .seconds(60))
         func desk() throws -> CredentialDesk {
             CredentialDesk(
-                store: CredentialStore(try GatewayDatabase(path: gateway.configuration.database)),
+                store: CredentialStore(try GatewayDatabase(at: gateway.configuration.database)),
                 issuer: plugin.issuer, root: .standard, broker: ["mqtts://broker.example.org:8883"])
         }
         let issued = try await desk().issue(request, now: Self.start, by: .commandLine)

@@ -14,7 +14,7 @@ import TrackingTesting
         // No server listens on port 1.
         let webhook = try Webhook(url: "http://127.0.0.1:1/hook?key=secret", secret: "0123456789abcdef")
         let gateway = try TestGateway { $0.webhooks = [webhook] }
-        let database = try GatewayDatabase(path: gateway.configuration.database)
+        let database = try GatewayDatabase(at: gateway.configuration.database)
         try await Outbox(database).begin(webhook.reader)
         let van = try TrackableID("van-7")
         try await database.write { db in

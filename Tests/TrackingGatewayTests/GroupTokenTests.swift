@@ -15,7 +15,7 @@ import TrackingSubscriber
 
     init() async throws {
         self.stage = try await RecordedGateway(["van": 3, "bus": 3, "car": 3])
-        self.rules = RuleStore(try GatewayDatabase(path: self.stage.gateway.configuration.database))
+        self.rules = RuleStore(try GatewayDatabase(at: self.stage.gateway.configuration.database))
         var grant = AccessGrant(name: "north", reads: .only([try TrackableID("car")]), begins: UnixTime(0))
         grant.readGroups = ["north", "far 'north'"]
         self.token = try await self.stage.gateway.access.makeToken(grant).text
@@ -69,7 +69,7 @@ import TrackingSubscriber
         let hub = LiveHub(events: events) { _, _ in }
         let stream = try #require(
             hub.open(LiveSelection(.everything, reads: caller.reads), for: caller, after: nil) {})
-        let watch = RevocationWatch(hub: hub, database: try GatewayDatabase(path: gateway.configuration.database))
+        let watch = RevocationWatch(hub: hub, database: try GatewayDatabase(at: gateway.configuration.database))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await watch.run() }
             defer { group.cancelAll() }

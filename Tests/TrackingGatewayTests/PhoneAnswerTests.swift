@@ -240,7 +240,7 @@ import TrackingCore
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-answers-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let database = try GatewayDatabase(path: folder.appending(path: "gateway.sqlite").path())
+        let database = try GatewayDatabase(at: folder.appending(path: "gateway.sqlite").path())
         let answers = Answers()
         let desk = PhoneCommandDesk { answer, _ in answers.list.withLock { $0.append(answer.id) } }
         let router = Router(context: GatewayRequestContext.self)

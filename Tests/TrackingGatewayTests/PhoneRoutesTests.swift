@@ -72,7 +72,7 @@ import TrackingCore
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-phones-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let database = try GatewayDatabase(path: folder.appending(path: "gateway.sqlite").path())
+        let database = try GatewayDatabase(at: folder.appending(path: "gateway.sqlite").path())
         let quarantine = Quarantine(database: database)
         let taken = Taken()
         let router = Router(context: GatewayRequestContext.self)

@@ -11,7 +11,7 @@ import TrackingCore
     /// A gateway with a fence and a rule for all, for two groups, and for a trackable.
     private func stage() async throws -> (TestGateway, TrackableID) {
         let gateway = try TestGateway()
-        let rules = RuleStore(try GatewayDatabase(path: gateway.configuration.database))
+        let rules = RuleStore(try GatewayDatabase(at: gateway.configuration.database))
         let (van, bus) = (try TrackableID("van"), try TrackableID("bus"))
         let center = try #require(Coordinate(latitude: 52.66, longitude: -8.63))
         try await rules.add(Fence(name: "depot", shape: .circle(center: center, radius: Meters(200))))

@@ -13,6 +13,6 @@ final class TemporaryFolder: Sendable {
 
     /// Opens the gateway's database in the folder; several may be open.
     func database() throws -> GatewayDatabase {
-        try GatewayDatabase(path: self.url.appending(path: "gateway.sqlite").path())
+        try GatewayDatabase(at: self.url.appending(path: "gateway.sqlite").path())
     }
 }

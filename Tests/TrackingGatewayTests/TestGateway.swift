@@ -22,7 +22,7 @@ final class TestGateway: Sendable {
         configuration.checkPatience = .seconds(60)
         change(&configuration)
         self.configuration = configuration
-        self.access = AccessStore(try GatewayDatabase(path: configuration.database))
+        self.access = AccessStore(try GatewayDatabase(at: configuration.database))
     }
 
     deinit { try? FileManager.default.removeItem(at: self.folder) }

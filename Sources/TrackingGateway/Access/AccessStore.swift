@@ -231,7 +231,7 @@ package struct AccessStore: Sendable {
                 db,
                 sql: """
                     SELECT \(Self.columns) FROM token t WHERE t.kind = 1 AND t.number < ?1 \
-                    AND (?2 IS NULL OR t.reads = ?2) ORDER BY t.number DESC LIMIT ?3
+                    AND t.reads = coalesce(?2, t.reads) ORDER BY t.number DESC LIMIT ?3
                     """, arguments: [number, reads, limit]
             ).map(AccessGrant.init)
         }

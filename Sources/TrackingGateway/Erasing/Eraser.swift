@@ -13,6 +13,7 @@ final class Eraser: Service {
     private static let maximumBackoff = Duration.seconds(30)
 
     private let database: GatewayDatabase
+    private let name: String?
     private let history: (any HistoryStore)?
     private let intake: Intake?
     private let cleared: AsyncStream<TrackableID>
@@ -22,16 +23,19 @@ final class Eraser: Service {
     ///
     /// - Parameters:
     ///   - database: The gateway's database.
+    ///   - name: The name of this gateway among those that share the database (``Erasures/gateway(in:)``); `nil` for a
+    ///     database of this gateway alone.
     ///   - history: The recorded history, which knows for each trackable the time before which its records were erased;
     ///     `nil` for none.
     ///   - intake: The publisher of ingested records, with its log; `nil` for none.
     ///   - cleared: The stream of the trackables whose position was cleared at the broker.
     ///   - logger: The logger for failures.
     init(
-        database: GatewayDatabase, history: (any HistoryStore)?, intake: Intake?, cleared: AsyncStream<TrackableID>,
-        logger: Logger
+        database: GatewayDatabase, name: String? = nil, history: (any HistoryStore)?, intake: Intake?,
+        cleared: AsyncStream<TrackableID>, logger: Logger
     ) {
         self.database = database
+        self.name = name
         self.history = history
         self.intake = intake
         self.cleared = cleared
@@ -74,7 +78,7 @@ final class Eraser: Service {
     private func performRequests() async {
         let erasures = Erasures(self.database)
         await self.repeating { () throws(TrackingError) in
-            for request in try await erasures.requests() {
+            for request in try await erasures.requests(to: self.name) {
                 try await self.erase(request.trackable, before: request.before)
                 try await erasures.remove(request.number)
             }

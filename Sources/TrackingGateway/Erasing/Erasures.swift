@@ -1,3 +1,4 @@
+import SystemLibrary
 package import TrackingCore
 package import TrackingRules
 import TrackingStore
@@ -23,13 +24,22 @@ package struct Erasures: Sendable {
                 CREATE TABLE erasure(
                     number INTEGER PRIMARY KEY AUTOINCREMENT, trackable TEXT NOT NULL, before REAL) STRICT
                 """
-            ])
+            ]),
+        GatewayDatabase.Migration("erasures-2", ["ALTER TABLE erasure ADD COLUMN gateway TEXT"]),
     ]
 
     private let database: GatewayDatabase
 
     /// Creates access to the erasure requests in a gateway's database.
     package init(_ database: GatewayDatabase) { self.database = database }
+
+    /// Returns the name of a gateway among those that share a database: the name of the machine, and the folder of the
+    /// gateway's files.
+    package static func gateway(in folder: String) -> String {
+        var bytes = [CChar](repeating: 0, count: 256)
+        gethostname(&bytes, bytes.count - 1)
+        return "\(String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)):\(folder)"
+    }
 
     /// Erases a trackable's quarantined pieces and its waiting webhook messages from the gateway's database. Overwrites
     /// their bytes in the database file.
@@ -49,22 +59,34 @@ package struct Erasures: Sendable {
         try await self.database.overwriteDeleted()
     }
 
-    /// Stores a request to erase a trackable. The gateway that uses this database performs it.
+    /// Stores a request to erase a trackable from the database and the log of a gateway, which performs it.
     ///
-    /// - Parameter time: The time before which records are erased; `nil` for all records.
+    /// - Parameters:
+    ///   - time: The time before which records are erased; `nil` for all records.
+    ///   - gateway: The name of the gateway, among those that share the database; `nil` for a gateway with a database of
+    ///     its own.
     /// - Returns: The number of the request.
-    package func request(_ trackable: TrackableID, before time: UnixTime?) async throws(TrackingError) -> Int64 {
+    package func request(
+        _ trackable: TrackableID, before time: UnixTime?, to gateway: String? = nil
+    ) async throws(TrackingError) -> Int64 {
         try await self.database.write { db in
             try Int64.fetchOne(
-                db, sql: "INSERT INTO erasure(trackable, before) VALUES(?, ?) RETURNING number",
-                arguments: [trackable.rawValue, time?.seconds]) ?? 0
+                db, sql: "INSERT INTO erasure(trackable, before, gateway) VALUES(?, ?, ?) RETURNING number",
+                arguments: [trackable.rawValue, time?.seconds, gateway]) ?? 0
         }
     }
 
-    /// Returns the erasure requests that were not performed yet, the oldest first.
-    package func requests() async throws(TrackingError) -> [Request] {
+    /// Returns the erasure requests to a gateway that were not performed yet, the oldest first.
+    ///
+    /// - Parameter gateway: The name of the gateway; `nil` for a gateway with a database of its own.
+    package func requests(to gateway: String? = nil) async throws(TrackingError) -> [Request] {
         try await self.database.read { db in
-            try GatewayRow.fetchAll(db, sql: "SELECT number, trackable, before FROM erasure ORDER BY number").map {
+            try GatewayRow.fetchAll(
+                db,
+                sql: """
+                    SELECT number, trackable, before FROM erasure WHERE coalesce(gateway, '') = ? ORDER BY number
+                    """, arguments: [gateway ?? ""]
+            ).map {
                 row in
                 let before: Double? = row[2]
                 return Request(number: row[0], trackable: try TrackableID(row[1]), before: before.map { UnixTime($0) })

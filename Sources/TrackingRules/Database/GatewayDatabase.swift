@@ -2,7 +2,7 @@ package import TrackingCore
 package import TrackingStore
 
 /// The gateway's own database: tokens, share links, sessions, rules and the outbox of webhook messages. It is a file of
-/// SQLite.
+/// SQLite, or a PostgreSQL database that several gateways share.
 ///
 /// Several processes can have the database open. A running gateway is notified at once of the writes of other
 /// processes: see ``changes()``.
@@ -13,15 +13,27 @@ package struct GatewayDatabase: Sendable {
     /// The engine that stores the rows.
     let engine: any GatewayEngine
 
-    /// Opens the database, or creates it. The folder of a file must exist.
+    /// Opens a file, or creates it; the folder must exist. A PostgreSQL database is opened, and its tables are created,
+    /// by the first call of another function.
     ///
     /// - Parameters:
-    ///   - path: The path of the file.
+    ///   - place: The path of the file, or the URL of the PostgreSQL database.
     ///   - migrations: The migrations of all components that use the database, in order.
     /// - Throws: `storeUnusable` when the file is no SQLite database, is damaged, or was written by a newer version of
     ///   Godwit; `storeFailed` when the file cannot be opened, or a migration fails.
-    package init(path: String, migrations: [Migration]) throws(TrackingError) {
-        self.engine = try SQLiteEngine(path: path, migrations: migrations)
+    package init(at place: String, migrations: [Migration]) throws(TrackingError) {
+        self.engine =
+            Self.isURL(place)
+            ? PostgresEngine(address: place, migrations: migrations)
+            : try SQLiteEngine(path: place, migrations: migrations)
+    }
+
+    /// `true` if several gateways can use the database at the same time: it is in PostgreSQL.
+    package var isShared: Bool { self.engine is PostgresEngine }
+
+    /// Returns `true` if the place of a database is the URL of a PostgreSQL database. The URL may contain a password.
+    package static func isURL(_ place: String) -> Bool {
+        place.hasPrefix("postgres://") || place.hasPrefix("postgresql://")
     }
 
     /// Returns a stream that yields after each commit of ``write(_:)``, by any process. Call this function before

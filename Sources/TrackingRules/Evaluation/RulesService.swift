@@ -1,5 +1,5 @@
 package import Logging
-import ServiceLifecycle
+package import ServiceLifecycle
 import Synchronization
 package import TrackingCore
 import TrackingRuntime
@@ -62,8 +62,18 @@ package final class RulesService: Service {
         }
     }
 
+    /// The streams of one run of the rules' state machine, from its start until it stops.
+    private struct Activity: Sendable {
+        let actions = AsyncStream.makeStream(of: RulesStateMachine.Action.self)
+        let wakes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    }
+
     private struct State {
         var machine: RulesStateMachine
+        /// The streams of the running state machine; `nil` while this gateway does not evaluate the rules.
+        var activity: Activity?
+        /// The state of the trackables, for a gateway that shares its database with others.
+        var view = StandbyView()
         /// The time until which the timer task sleeps: the last deadline that the rules' state machine returned to it;
         /// `nil` before the first one.
         var awaited: MonotonicTime?
@@ -79,8 +89,9 @@ package final class RulesService: Service {
     private let logger: Logger
     private let clock = DeviceClock()
     private let state: Mutex<State>
-    private let actions = AsyncStream.makeStream(of: RulesStateMachine.Action.self)
-    private let wakes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    /// The lease with which this gateway evaluates the rules; `nil` if it does not share its database.
+    private let lease: GatewayLease?
+    private let companion: (any Service)?
 
     /// Creates a rules service that is not running yet.
     ///
@@ -92,12 +103,13 @@ package final class RulesService: Service {
     ///     it which trackables were erased; `nil` for none.
     ///   - gate: The gate that holds back deliveries from the outbox. The service opens it once the outbox has no
     ///     message about trackables that were erased while the gateway was not running.
+    ///   - companion: A service that runs while this service evaluates the rules, and ends with it; `nil` for none.
     ///   - effects: The functions through which the service acts on other components.
     ///   - logger: The logger for failures and dropped messages.
     package init(
         configuration: Configuration, database: GatewayDatabase, events: AsyncStream<SubscriberEvent>,
-        history: (any HistoryStore)? = nil, gate: OutboxGate = OutboxGate(), effects: Effects,
-        logger: Logger = Logger(label: "godwit.rules")
+        history: (any HistoryStore)? = nil, gate: OutboxGate = OutboxGate(), companion: (any Service)? = nil,
+        effects: Effects, logger: Logger = Logger(label: "godwit.rules")
     ) {
         self.configuration = configuration
         self.database = database
@@ -105,6 +117,8 @@ package final class RulesService: Service {
         self.events = events
         self.history = history
         self.gate = gate
+        self.companion = companion
+        self.lease = GatewayLease(database)
         self.effects = effects
         self.logger = logger
         let moment = Moment(now: self.clock.moment.now, wall: configuration.now())
@@ -115,34 +129,79 @@ package final class RulesService: Service {
 
     /// Evaluates rules until a graceful shutdown or cancellation. Then saves the changes that are not saved yet.
     ///
+    /// Of the gateways that share a database, one evaluates the rules at a time (``GatewayLease``). The others wait.
+    ///
     /// - Throws: `storeFailed`, `storeUnusable` when the gateway's database cannot be read or written at the start.
     package func run() async throws {
+        guard let lease = self.lease else { return try await self.evaluate() }
+        try await cancelWhenGracefulShutdown {
+            try await withThrowingDiscardingTaskGroup { group in
+                group.addTask { for await event in self.events { self.receive(event) } }
+                try await self.evaluate(with: lease)
+                group.cancelAll()
+            }
+        }
+        // The task of this function may be cancelled, and would not wait for the database.
+        await Task { await lease.release() }.value
+    }
+
+    /// Evaluates rules while this gateway has the lease, each time it gets the lease.
+    private func evaluate(with lease: GatewayLease) async throws {
+        // An address that cannot be used ends the gateway at its start.
+        _ = try await lease.claim()
+        while let until = await lease.acquire() {
+            self.logger.info("This gateway evaluates the rules and delivers their messages")
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await lease.keep(until: until) }
+                group.addTask {
+                    do { try await self.evaluate() } catch {
+                        self.logger.warning(
+                            "Rules could not be evaluated; the gateway tries again", metadata: ["reason": "\(error)"])
+                    }
+                }
+                await group.next()
+                group.cancelAll()
+            }
+            guard !Task.isCancelled else { return }
+            self.logger.warning("This gateway no longer evaluates the rules: another gateway may have the lease")
+        }
+    }
+
+    /// Evaluates rules from the saved state on, until a graceful shutdown or cancellation.
+    private func evaluate() async throws {
         let topics = RuleEventPublisher(
             outbox: self.outbox, gate: self.gate, publish: self.effects.publish, logger: self.logger)
         try await topics.begin()
         try await self.outbox.removeReaders(except: [RuleEventPublisher.reader] + self.configuration.readers)
         let changes = self.database.changes()
-        try await self.load()
+        let activity = Activity()
+        try await self.load(activity)
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
-                group.addTask { for await event in self.events { self.handle(.received(event)) } }
+                if self.lease == nil {
+                    group.addTask { for await event in self.events { self.handle(.received(event)) } }
+                }
                 group.addTask { for await _ in changes { self.handle(.databaseChanged) } }
-                group.addTask { await self.runTimer() }
+                group.addTask { await self.runTimer(activity) }
                 group.addTask { await topics.run() }
-                for await action in self.actions.stream { group.addTask { await self.perform(action) } }
+                if let companion = self.companion { group.addTask { try? await companion.run() } }
+                for await action in activity.actions.stream { group.addTask { await self.perform(action) } }
             }
         }
         await self.saveRest()
     }
 
-    private func load() async throws(TrackingError) {
+    private func load(_ activity: Activity) async throws(TrackingError) {
         let now = self.configuration.now()
         try await self.outbox.beginRange(now: now)
         let saved = try await self.savedState()
+        let isRead = try await self.outbox.unreadTrackables().isEmpty
         self.state.withLock { state in
             state.machine = RulesStateMachine(state.machine.configuration, saved: saved, at: self.moment)
+            state.activity = activity
+            for event in state.view.events { self.handle(.received(event), &state) }
         }
-        if try await self.outbox.unreadTrackables().isEmpty { self.gate.open() }
+        if isRead { self.gate.open() }
     }
 
     private func savedState() async throws(TrackingError) -> RulesStateMachine.Saved {
@@ -178,21 +237,29 @@ package final class RulesService: Service {
 
     private var moment: Moment { Moment(now: self.clock.moment.now, wall: self.configuration.now()) }
 
-    private func handle(_ input: RulesStateMachine.Input) {
-        let moment = self.moment
-        let isEarlier = self.state.withLock { state in
-            // The actions are queued within the lock, so that they keep the order of the inputs.
-            for action in state.machine.handle(input, at: moment) { self.actions.continuation.yield(action) }
-            let deadline = state.machine.nextDeadline(at: moment)
-            return state.awaited.map { deadline < $0 } ?? false
+    /// Handles an event of the subscriber at a gateway that shares its database.
+    private func receive(_ event: SubscriberEvent) {
+        self.state.withLock { state in
+            state.view.received(event)
+            self.handle(.received(event), &state)
         }
-        if isEarlier { self.wakes.continuation.yield() }
+    }
+
+    private func handle(_ input: RulesStateMachine.Input) { self.state.withLock { self.handle(input, &$0) } }
+
+    private func handle(_ input: RulesStateMachine.Input, _ state: inout State) {
+        guard let activity = state.activity else { return }
+        let moment = self.moment
+        // The actions are queued within the lock, so that they keep the order of the inputs.
+        for action in state.machine.handle(input, at: moment) { activity.actions.continuation.yield(action) }
+        let deadline = state.machine.nextDeadline(at: moment)
+        if let awaited = state.awaited, deadline < awaited { activity.wakes.continuation.yield() }
     }
 
     /// Gives the rules' state machine the input `timerFired` at each of its deadlines. If the next deadline becomes
     /// earlier, the sleep is shortened.
-    private func runTimer() async {
-        var wakes = self.wakes.stream.makeAsyncIterator()
+    private func runTimer(_ activity: Activity) async {
+        var wakes = activity.wakes.stream.makeAsyncIterator()
         while !Task.isCancelled {
             let deadline = self.state.withLock { state in
                 let deadline = state.machine.nextDeadline(at: self.moment)
@@ -202,7 +269,7 @@ package final class RulesService: Service {
             await withTaskGroup(of: Void.self) { group in
                 group.addTask {
                     await self.clock.sleep(until: deadline)
-                    if !Task.isCancelled { self.wakes.continuation.yield() }
+                    if !Task.isCancelled { activity.wakes.continuation.yield() }
                 }
                 await wakes.next()
                 group.cancelAll()
@@ -255,6 +322,7 @@ package final class RulesService: Service {
             do throws(TrackingError) {
                 return .success(
                     try await self.database.write { db in
+                        try self.lease?.check(db)
                         try rows.write(to: db, related: self.configuration.related)
                         return try Outbox.trim(in: db)
                     })
@@ -267,8 +335,12 @@ package final class RulesService: Service {
 
     private func saveRest() async {
         let moment = self.moment
+        let unsaved = self.state.withLock { state in
+            (state.activity, state.awaited) = (nil, nil)
+            return state.machine.stop(at: moment)
+        }
         do throws(TrackingError) {
-            for rows in self.state.withLock({ $0.machine.stop(at: moment) }) { try await self.write(rows) }
+            for rows in unsaved { try await self.write(rows) }
         } catch {
             self.logger.error(
                 "Gateway's database could not be written at the shutdown: any events that rules produced and that were not saved yet are lost. Free space on the disk, or follow the reason",

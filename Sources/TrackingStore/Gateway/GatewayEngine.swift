@@ -35,16 +35,21 @@ package protocol GatewayEngine: Sendable {
 package struct GatewayMigration: Sendable {
     /// The name of the migration: the component and the migration's number within it, such as `access-1`.
     package let name: String
-    /// The SQL statements of the migration for SQLite, performed in order.
+    /// The SQL statements of the migration, performed in order.
     package let statements: [String]
+    /// The SQL statements for PostgreSQL. Their types are written as those of SQLite.
+    package let postgresStatements: [String]
 
     /// Creates a migration of a gateway's database.
     ///
     /// - Parameters:
     ///   - name: The unique name, such as `access-1`.
     ///   - statements: The SQL statements to perform, in order.
-    package init(_ name: String, _ statements: [String]) {
+    ///   - postgresStatements: The statements to perform in PostgreSQL instead; `nil` if both engines accept the
+    ///     statements, apart from the names of types.
+    package init(_ name: String, _ statements: [String], postgres postgresStatements: [String]? = nil) {
         self.name = name
         self.statements = statements
+        self.postgresStatements = postgresStatements ?? statements
     }
 }

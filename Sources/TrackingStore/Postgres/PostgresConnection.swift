@@ -5,16 +5,21 @@ import TrackingCore
 /// One connection to a PostgreSQL server, through libpq. It is used by one thread at a time.
 final class PostgresConnection: @unchecked Sendable {  // used only while the lock of its thread is held
     private let pointer: OpaquePointer
+    /// The name of the data in the database, for errors, such as `the history`.
+    private let subject: String
 
     /// Connects to a PostgreSQL server, waiting at most 10 s. If the address has several servers, connects to the first
     /// one that can be written, waiting at most 3 s for each. A server that stops answering is given up after 15 s. The
     /// address may set other times.
     ///
-    /// - Parameter address: A URL (`postgres://…`) or another connection string of libpq.
+    /// - Parameters:
+    ///   - address: A URL (`postgres://…`) or another connection string of libpq.
+    ///   - subject: The name of the data in the database, for errors.
     /// - Throws: `invalidConfiguration` when the address cannot be read, or there is no certificate to verify the
     ///   server with; `storeFailed`. No error contains the address, which may have a password.
-    init(_ address: String) throws(TrackingError) {
-        try Self.check(address)
+    init(_ address: String, to subject: String = "the history") throws(TrackingError) {
+        self.subject = subject
+        try Self.check(address, of: subject)
         guard let pointer = Self.withOptions(address, { PQconnectdbParams($0, $1, 1) }) else {
             throw TrackingError(
                 .storeFailed,
@@ -27,7 +32,7 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
     /// Returns the error for a connection that could not be made. If TLS or the server's certificate is the cause, the
     /// error contains a remedy.
     private func refusal() -> TrackingError {
-        let error = self.failure("cannot use the history: PostgreSQL cannot be reached")
+        let error = self.failure("cannot use \(self.subject): PostgreSQL cannot be reached")
         let message = String(cString: PQerrorMessage(self.pointer))
         guard let remedy = PostgresProtection.remedy(for: message) else { return error }
         let code: TrackingError.Code =
@@ -81,10 +86,10 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
 
     /// Rejects an address whose password contains an unescaped special character. libpq would take the rest of the
     /// password for a port, a host or a database, and show it in an error.
-    private static func check(_ address: String) throws(TrackingError) {
+    private static func check(_ address: String, of subject: String) throws(TrackingError) {
         let unreadable = TrackingError(
             .invalidConfiguration,
-            "the address of the history in PostgreSQL cannot be read: in a password, write / as %2F, @ as %40, : as %3A, ? as %3F, % as %25"
+            "the address of \(subject) in PostgreSQL cannot be read: in a password, write / as %2F, @ as %40, : as %3A, ? as %3F, % as %25"
         )
         guard let options = Self.options(of: address) else { throw unreadable }
         for (keyword, value) in options {
@@ -167,7 +172,7 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
     /// call must be ``sentCount()``, which waits for the results and reads them.
     func send(_ sql: String) throws(TrackingError) {
         guard PQsendQuery(self.pointer, sql) == 1 else {
-            throw self.failure("cannot use the history: PostgreSQL failed to run a statement")
+            throw self.failure("cannot use \(self.subject): PostgreSQL failed to run a statement")
         }
     }
 
@@ -181,6 +186,19 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
             do throws(TrackingError) { count = try self.rows(result).count } catch { failure = failure ?? error }
         }
         if let failure { throw failure }
+        return count
+    }
+
+    /// Reads the notifications that the server sent since the last call.
+    ///
+    /// - Returns: The number of notifications; `nil` if the connection is lost.
+    func readNotifications() -> Int? {
+        guard PQconsumeInput(self.pointer) == 1 else { return nil }
+        var count = 0
+        while let notification = PQnotifies(self.pointer) {
+            PQfreemem(notification)
+            count += 1
+        }
         return count
     }
 
@@ -223,12 +241,12 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
     private static let copying = "cannot store records with COPY in PostgreSQL"
 
     private func rows(_ result: OpaquePointer?) throws(TrackingError) -> PostgresRows {
-        guard let result else { throw self.failure("cannot use the history: PostgreSQL failed to run a statement") }
+        guard let result else { throw self.failure("cannot use \(self.subject): PostgreSQL failed to run a statement") }
         switch PQresultStatus(result) {
         case PGRES_TUPLES_OK, PGRES_COMMAND_OK: return PostgresRows(result)
         default:
             defer { PQclear(result) }
-            throw self.failure("cannot use the history: PostgreSQL failed to run a statement", result)
+            throw self.failure("cannot use \(self.subject): PostgreSQL failed to run a statement", result)
         }
     }
 

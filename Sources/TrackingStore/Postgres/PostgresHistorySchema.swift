@@ -35,7 +35,7 @@ enum PostgresHistorySchema {
 
     /// The statements that configure a connection. The server ends a transaction whose program is gone or idle, because
     /// other programs wait for its locks.
-    private static let session = """
+    static let session = """
         SET client_min_messages = warning; SET synchronous_commit = on; SET idle_in_transaction_session_timeout = '120s';
         SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET tcp_user_timeout = '15s'
         """

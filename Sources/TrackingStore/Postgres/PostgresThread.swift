@@ -6,10 +6,13 @@ import TrackingCore
 /// One connection to PostgreSQL and the thread that uses it. The thread connects when a call needs the connection, and
 /// again after the connection was lost.
 final class PostgresThread: Sendable {
+    /// Configures a new connection, and makes the tables where the database has none.
+    typealias Preparation = @Sendable (PostgresConnection) throws(TrackingError) -> Void
+
     private let address: String
     private let patience: Duration?
-    private let isForStoring: Bool
-    private let mayMake: Bool
+    private let subject: String
+    private let prepare: Preparation
     private let thread: DispatchQueue
     private let connection = Mutex<PostgresConnection?>(nil)
     private let underWay = Mutex(UnderWay())
@@ -35,11 +38,29 @@ final class PostgresThread: Sendable {
     ///   - isForStoring: `true` for a connection that stores: its calls wait for locks no longer than
     ///     ``PostgresConnection/lockTimeout``.
     ///   - mayMake: `true` to make the tables of a history where the database has none.
-    init(_ address: String, name: String, patience: Duration? = nil, isForStoring: Bool, mayMake: Bool) {
+    convenience init(_ address: String, name: String, patience: Duration? = nil, isForStoring: Bool, mayMake: Bool) {
+        self.init(address, name: name, patience: patience, subject: "the history") {
+            connection throws(TrackingError) in
+            try PostgresHistorySchema.prepare(connection, mayMake: mayMake)
+            if isForStoring { try connection.limitWaiting() }
+        }
+    }
+
+    /// Creates a thread without a connection to the server. The first call makes the connection.
+    ///
+    /// - Parameters:
+    ///   - address: The address of the server.
+    ///   - name: The name of the thread in a debugger.
+    ///   - patience: The time that a call waits for the server's answer; `nil` for no limit.
+    ///   - subject: The name of the data in the database, for errors, such as `the history`.
+    ///   - prepare: Configures each new connection.
+    init(
+        _ address: String, name: String, patience: Duration?, subject: String, prepare: @escaping Preparation
+    ) {
         self.address = address
         self.patience = patience
-        self.isForStoring = isForStoring
-        self.mayMake = mayMake
+        self.subject = subject
+        self.prepare = prepare
         self.thread = DispatchQueue(label: name)
     }
 
@@ -61,7 +82,7 @@ final class PostgresThread: Sendable {
                 return .failure(
                     TrackingError(
                         .storeFailed,
-                        "cannot use the history: PostgreSQL gave no answer within \(patience). Check the database server and the network"
+                        "cannot use \(self.subject): PostgreSQL gave no answer within \(patience). Check the database server and the network"
                     ))
             }
             defer { group.cancelAll() }
@@ -70,7 +91,7 @@ final class PostgresThread: Sendable {
         guard let result else {
             throw TrackingError(
                 .storeFailed,
-                "cannot use the history: this program cancelled its own request before PostgreSQL received it. Try again"
+                "cannot use \(self.subject): this program cancelled its own request before PostgreSQL received it. Try again"
             )
         }
         return try result.get()
@@ -95,7 +116,8 @@ final class PostgresThread: Sendable {
         } onCancel: {
             let error = TrackingError(
                 .storeFailed,
-                "cannot use the history: this program cancelled its own request before PostgreSQL answered. Try again")
+                "cannot use \(self.subject): this program cancelled its own request before PostgreSQL answered. Try again"
+            )
             call.answer(.failure(error))
             self.underWay.withLock {
                 if $0.call == number, let socket = $0.socket { shutdown(socket, Int32(SHUT_RDWR)) }
@@ -115,7 +137,7 @@ final class PostgresThread: Sendable {
     ) -> Result<Value, TrackingError> {
         self.connection.withLock { open in
             do throws(TrackingError) {
-                let connection = if let open { open } else { try PostgresConnection(self.address) }
+                let connection = if let open { open } else { try PostgresConnection(self.address, to: self.subject) }
                 self.note(number, connection.socket)
                 // A released connection closes its socket, and the system may reuse the descriptor.
                 defer { withExtendedLifetime(connection) { self.note(nil, nil) } }
@@ -123,7 +145,7 @@ final class PostgresThread: Sendable {
                 guard call.isWaitedFor else {
                     throw TrackingError(
                         .storeFailed,
-                        "cannot use the history: the program cancelled its request while it was connecting to PostgreSQL. Try again"
+                        "cannot use \(self.subject): the program cancelled its request while it was connecting to PostgreSQL. Try again"
                     )
                 }
                 if open == nil {
@@ -141,11 +163,6 @@ final class PostgresThread: Sendable {
 
     private func note(_ number: UInt64?, _ socket: Int32?) {
         self.underWay.withLock { ($0.call, $0.socket) = (number, socket) }
-    }
-
-    private func prepare(_ connection: PostgresConnection) throws(TrackingError) {
-        try PostgresHistorySchema.prepare(connection, mayMake: self.mayMake)
-        if self.isForStoring { try connection.limitWaiting() }
     }
 
     /// Closes the connection to the server. If a call still uses the connection, shuts the socket down instead, so that

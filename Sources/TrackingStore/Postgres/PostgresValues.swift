@@ -73,6 +73,13 @@ final class PostgresRows {
     /// The number of rows that the statement inserted, changed or deleted.
     var changes: Int { Int(String(cString: PQcmdTuples(self.pointer))) ?? 0 }
 
+    /// The names of the columns, in the order of the result.
+    var columns: [String] {
+        (0..<PQnfields(self.pointer)).map { PQfname(self.pointer, $0).map { String(cString: $0) } ?? "" }
+    }
+    /// Returns the type of the values of a column, as PostgreSQL numbers it.
+    func type(_ column: Int) -> Oid { PQftype(self.pointer, Int32(column)) }
+
     func isNull(_ row: Int, _ column: Int) -> Bool { PQgetisnull(self.pointer, Int32(row), Int32(column)) == 1 }
 
     /// Returns the value of a `bigint` column in one row of the result.

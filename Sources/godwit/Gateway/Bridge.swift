@@ -83,7 +83,7 @@ extension Bridge {
         private func parts() throws -> [any Service] {
             let reader = try self.reader()
             let intake = try self.intake.intake(self.broker, self.state, name: "bridge", remedy: self.remedy)
-            let database = try GatewayDatabase(path: try self.state.path(for: "gateway.sqlite"))
+            let database = try GatewayDatabase(at: try self.state.database())
             let receiving = try self.client("owntracks")
             let transport = try self.broker.intake(
                 receiving, receiveMaximum: 100, user: self.user(of: receiving), certificate: nil, key: nil,

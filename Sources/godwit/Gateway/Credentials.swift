@@ -11,7 +11,7 @@ struct Credentials: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Issue, list and revoke short-lived rights of apps at the broker.",
         discussion: """
-            A gateway that runs with the same --state folder and the same --credential-issuer withdraws credentials \
+            A gateway that runs with the same --state and the same --credential-issuer withdraws credentials \
             when they expire.
 
             Example:
@@ -109,7 +109,7 @@ extension Credentials {
         static let configuration = CommandConfiguration(
             abstract: "Revoke a credential, and end the connection of the app.",
             discussion: """
-                Without --credential-issuer, a gateway that runs with the same --state folder ends the connection. \
+                Without --credential-issuer, a gateway that runs with the same --state ends the connection. \
                 Exit code 1: no credential of this id is valid.
 
                 Example:

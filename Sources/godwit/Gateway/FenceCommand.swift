@@ -9,7 +9,7 @@ struct FenceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fence", abstract: "Add, list and remove fences: the areas that rules refer to.",
         discussion: """
-            A gateway that runs with the same --state folder uses the change within a second.
+            A gateway that runs with the same --state uses the change within a second.
 
             Example:
               godwit fence add depot --circle 52.66,-8.63 --radius 100

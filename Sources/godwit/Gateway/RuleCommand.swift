@@ -12,7 +12,7 @@ struct RuleCommand: AsyncParsableCommand {
         commandName: "rule", abstract: "Add, list and remove rules: the conditions that raise events.",
         discussion: """
             When its condition is met, a rule raises an event of the trackable: on its event topic, in live streams \
-            and for webhooks. A gateway that runs with the same --state folder uses the change within a second.
+            and for webhooks. A gateway that runs with the same --state uses the change within a second.
 
             Example:
               godwit rule add at-depot --enter depot

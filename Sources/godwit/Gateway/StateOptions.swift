@@ -6,20 +6,41 @@ import TrackingGateway
 import TrackingRules
 import TrackingRuntime
 
-/// The option `--state` for the folder of a gateway's own data: tokens, share links, names and rules. Every command
-/// that works on this data has the option.
+/// The option `--state` for the place of a gateway's own data: tokens, share links, names and rules. Every command that
+/// works on this data has the option.
 struct StateOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Keep the gateway's tokens, links, names and rules in this folder. Default: $STATE_DIRECTORY, else $XDG_STATE_HOME/godwit.",
-            valueName: "folder"))
+            "Keep the gateway's tokens, links, names and rules in this folder, or in postgres://user@host/database, which gateways can share. Default: $STATE_DIRECTORY, else $XDG_STATE_HOME/godwit.",
+            valueName: "where"))
     var state: String?
 
-    /// Returns the path of a file in the state folder, and creates the folder.
+    /// The URL of the PostgreSQL database with the gateway's data; `nil` for a folder. The URL may contain a password.
+    private var url: String? { self.state.flatMap { GatewayDatabase.isURL($0) ? $0 : nil } }
+
+    /// The place of the gateway's database: the path of its file, or the URL of the PostgreSQL database.
+    ///
+    /// - Throws: `inputUnreadable` if the folder cannot be created.
+    func database() throws(TrackingError) -> String {
+        if let url = self.url { return url }
+        return try self.path(for: "gateway.sqlite")
+    }
+
+    /// The folder of the gateway's files if its database is in PostgreSQL, and `nil` otherwise.
+    ///
+    /// - Throws: `inputUnreadable` if the folder cannot be created.
+    func folderBesideServer() throws(TrackingError) -> String? {
+        guard self.url != nil else { return nil }
+        return String(try self.path(for: "").dropLast())
+    }
+
+    /// Returns the path of a file in the state folder, and creates the folder. With a PostgreSQL database it is the
+    /// default folder.
     ///
     /// - Throws: `inputUnreadable` if the folder cannot be created.
     func path(for name: String) throws(TrackingError) -> String {
-        try StateFolder.path(for: name, in: self.state, option: "--state")
+        try StateFolder.path(
+            for: name, in: self.url == nil ? self.state : nil, option: self.url == nil ? "--state" : "$STATE_DIRECTORY")
     }
 
     /// Takes the lock of the state folder for one kind of program, gateway or bridge. The lock is held until the
@@ -85,7 +106,7 @@ struct StateOptions: ParsableArguments {
     }
 
     private func use<Value>(_ body: (GatewayDatabase) async throws -> Value) async throws -> Value {
-        let database = try GatewayDatabase(path: try self.path(for: "gateway.sqlite"))
+        let database = try GatewayDatabase(at: try self.database())
         let result: Result<Value, any Error>
         do { result = .success(try await body(database)) } catch { result = .failure(error) }
         try database.close()

@@ -10,7 +10,7 @@ struct Token: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Create, list and revoke the tokens of a gateway.",
         discussion: """
-            A gateway that runs with the same --state folder uses the change at once.
+            A gateway that runs with the same --state uses the change at once.
 
             Example:
               godwit token create --name me --admin

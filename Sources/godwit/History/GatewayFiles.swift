@@ -24,15 +24,15 @@ struct GatewayFiles {
         for (name, program) in [("gateway", "godwit serve"), ("bridge", "godwit bridge")] {
             do throws(TrackingError) {
                 let log = try self.state.path(for: "\(name)-spool.sqlite")
-                let database = try self.state.path(for: "\(name).sqlite")
-                guard [log, database].contains(where: FileManager.default.fileExists(atPath:)) else { continue }
+                let database = try self.database(of: name)
+                guard database != nil || FileManager.default.fileExists(atPath: log) else { continue }
                 remains += self.damagedLogs(beside: log)
                 if let lock = try? self.state.lock(name, for: program) {
                     defer { withExtendedLifetime(lock) {} }
                     try await Self.erase(id, before: before, log: log, now: now)
-                    try await Self.erase(id, before: before, database: database)
-                } else if FileManager.default.fileExists(atPath: database) {
-                    try await Self.ask(for: id, before: before, database: database)
+                    if let database { try await Self.erase(id, before: before, database: database) }
+                } else if let database {
+                    try await self.ask(for: id, before: before, database: database)
                 } else {
                     remains.append("\(log): '\(program)' uses this log. End that program, and erase again")
                 }
@@ -41,6 +41,12 @@ struct GatewayFiles {
             }
         }
         return remains
+    }
+
+    /// Returns the place of the database of a gateway or a bridge; `nil` if it has none.
+    private func database(of name: String) throws(TrackingError) -> String? {
+        let path = name == "gateway" ? try self.state.database() : try self.state.path(for: "\(name).sqlite")
+        return GatewayDatabase.isURL(path) || FileManager.default.fileExists(atPath: path) ? path : nil
     }
 
     private static func erase(
@@ -59,8 +65,7 @@ struct GatewayFiles {
     private static func erase(
         _ id: TrackableID, before: UnixTime?, database path: String
     ) async throws(TrackingError) {
-        guard FileManager.default.fileExists(atPath: path) else { return }
-        let database = try GatewayDatabase(path: path)
+        let database = try GatewayDatabase(at: path)
         do throws(TrackingError) { try await Erasures(database).erase(id, before: before) } catch {
             try? database.close()
             throw error
@@ -71,16 +76,17 @@ struct GatewayFiles {
     /// Asks the running gateway, through its database, to erase a trackable, and waits until the gateway has done so.
     ///
     /// - Throws: `storeBusy` if the gateway does not do so within ``patience``.
-    private static func ask(for id: TrackableID, before: UnixTime?, database path: String) async throws(TrackingError) {
-        let database = try GatewayDatabase(path: path)
+    private func ask(for id: TrackableID, before: UnixTime?, database path: String) async throws(TrackingError) {
+        let database = try GatewayDatabase(at: path)
         defer { try? database.close() }
         let erasures = Erasures(database)
         let changes = database.changes()
-        let number = try await erasures.request(id, before: before)
-        guard try await self.isPerformed(number, erasures, changes) else {
+        let gateway = try self.state.folderBesideServer().map { Erasures.gateway(in: $0) }
+        let number = try await erasures.request(id, before: before, to: gateway)
+        guard try await Self.isPerformed(number, to: gateway, erasures, changes) else {
             throw TrackingError(
                 .storeBusy,
-                "cannot confirm the erasure from \(path) and the gateway's log: the running gateway did not finish it within \(Self.patience). "
+                "cannot confirm the erasure from \(gateway == nil ? path : "PostgreSQL") and the gateway's log: the running gateway did not finish it within \(Self.patience). "
                     + "The gateway erases it as soon as possible. See the gateway's log messages, and erase again")
         }
     }
@@ -88,13 +94,13 @@ struct GatewayFiles {
     /// Waits until the running gateway has performed a requested erasure. Returns `false` if it has not done so within
     /// ``patience``.
     private static func isPerformed(
-        _ number: Int64, _ erasures: Erasures, _ changes: AsyncStream<Void>
+        _ number: Int64, to gateway: String?, _ erasures: Erasures, _ changes: AsyncStream<Void>
     ) async throws(TrackingError) -> Bool {
         let result = await withTaskGroup(of: Result<Bool, TrackingError>.self) { group in
             group.addTask {
                 do throws(TrackingError) {
                     for await _ in changes {
-                        if try await !erasures.requests().contains(where: { $0.number == number }) {
+                        if try await !erasures.requests(to: gateway).contains(where: { $0.number == number }) {
                             return .success(true)
                         }
                     }
