@@ -15,6 +15,9 @@ struct GatewayLease: Sendable {
     private static let pollInterval = Duration.seconds(2)
     /// The time from a failed request to the next one.
     private static let retryWait = Duration.seconds(1)
+    /// The time for which a gateway that could not evaluate the rules leaves the lease to others. It is longer than
+    /// ``pollInterval``.
+    static let pauseAfterFailure = Duration.seconds(5)
     /// The time by which a gateway stops before its lease ends.
     private static let margin = Duration.seconds(2)
 
@@ -37,6 +40,16 @@ struct GatewayLease: Sendable {
     /// - Throws: `storeFailed`, `storeUnusable`.
     func claim() async throws(TrackingError) -> MonotonicTime? {
         let (owner, start) = (self.owner, self.clock.moment.now)
+        // Each write wakes all gateways, so a gateway that waits only reads.
+        let isOthers = try await self.database.read { db in
+            try Int64.fetchOne(
+                db,
+                sql: """
+                    SELECT 1 FROM lease
+                    WHERE name = 'rules' AND owner <> ? AND until > extract(epoch FROM clock_timestamp())
+                    """, arguments: [owner]) != nil
+        }
+        guard !isOthers else { return nil }
         let isHeld = try await self.database.write { db in
             try Int64.fetchOne(
                 db,
@@ -111,12 +124,12 @@ struct GatewayLease: Sendable {
 
     /// Checks, within a transaction that writes, that this gateway still has the lease.
     ///
-    /// - Throws: `storeFailed` when another gateway has it, or it was released.
+    /// - Throws: `takenOver` when another gateway has it, or it was released.
     func check(_ db: GatewayTransaction) throws {
         let owner = try String.fetchOne(db, sql: "SELECT owner FROM lease WHERE name = 'rules'")
         guard owner != self.owner else { return }
         throw TrackingError(
-            .storeFailed,
+            .takenOver,
             "cannot save the state of the rules: another gateway evaluates the rules now. That gateway reads the records that this one received"
         )
     }

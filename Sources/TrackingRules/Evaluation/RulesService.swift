@@ -151,24 +151,35 @@ package final class RulesService: Service {
         _ = try await lease.claim()
         while let until = await lease.acquire() {
             self.logger.info("This gateway evaluates the rules and delivers their messages")
-            await withTaskGroup(of: Void.self) { group in
-                group.addTask { await lease.keep(until: until) }
+            let failure = await withTaskGroup(of: TrackingError?.self) { group in
                 group.addTask {
-                    do { try await self.evaluate() } catch {
-                        self.logger.warning(
-                            "Rules could not be evaluated; the gateway tries again", metadata: ["reason": "\(error)"])
-                    }
+                    await lease.keep(until: until)
+                    return nil
                 }
-                await group.next()
-                group.cancelAll()
+                group.addTask {
+                    do throws(TrackingError) { try await self.evaluate() } catch { return error }
+                    return nil
+                }
+                defer { group.cancelAll() }
+                return await group.next() ?? nil
             }
             guard !Task.isCancelled else { return }
-            self.logger.warning("This gateway no longer evaluates the rules: another gateway may have the lease")
+            if let failure {
+                self.logger.warning(
+                    "Rules could not be evaluated: the gateway gives its lease up and tries again, and another gateway may evaluate them meanwhile",
+                    metadata: ["reason": "\(failure.message)"])
+                await lease.release()
+                await self.clock.sleep(until: self.clock.moment.now.advanced(by: GatewayLease.pauseAfterFailure))
+            } else {
+                self.logger.warning(
+                    "This gateway no longer evaluates the rules: another gateway has the lease, or the lease could not be renewed in time"
+                )
+            }
         }
     }
 
     /// Evaluates rules from the saved state on, until a graceful shutdown or cancellation.
-    private func evaluate() async throws {
+    private func evaluate() async throws(TrackingError) {
         let topics = RuleEventPublisher(
             outbox: self.outbox, gate: self.gate, publish: self.effects.publish, logger: self.logger)
         try await topics.begin()
@@ -197,7 +208,13 @@ package final class RulesService: Service {
         let saved = try await self.savedState()
         let isRead = try await self.outbox.unreadTrackables().isEmpty
         self.state.withLock { state in
-            state.machine = RulesStateMachine(state.machine.configuration, saved: saved, at: self.moment)
+            var settings = state.machine.configuration
+            if self.lease != nil {
+                // The names of streams and events must differ from those of an earlier time with the lease.
+                var seeds = SplitMix64(seed: settings.seed)
+                settings.seed = seeds.next()
+            }
+            state.machine = RulesStateMachine(settings, saved: saved, at: self.moment)
             state.activity = activity
             for event in state.view.events { self.handle(.received(event), &state) }
         }
@@ -308,6 +325,7 @@ package final class RulesService: Service {
             try await self.write(rows)
             self.handle(.saved)
         } catch {
+            guard error.code != .takenOver else { return self.handle(.saveFailed) }
             self.logger.error(
                 "State of the rules could not be saved to the gateway's database: the gateway tries again, and may repeat events after a restart. Free space on the disk, or follow the reason",
                 metadata: ["reason": "\(error.message)"])
@@ -342,6 +360,8 @@ package final class RulesService: Service {
         do throws(TrackingError) {
             for rows in unsaved { try await self.write(rows) }
         } catch {
+            // The gateway that has the lease now reads the records that this one received.
+            guard error.code != .takenOver else { return }
             self.logger.error(
                 "Gateway's database could not be written at the shutdown: any events that rules produced and that were not saved yet are lost. Free space on the disk, or follow the reason",
                 metadata: ["reason": "\(error.message)"])

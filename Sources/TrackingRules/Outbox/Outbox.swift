@@ -213,9 +213,9 @@ package struct Outbox: Sendable {
             db,
             sql: """
                 SELECT coalesce(
-                    (SELECT min(place) FROM (
+                    (SELECT place FROM (
                         SELECT place, sum(octet_length(payload) + \(Self.entryBytes)) OVER (ORDER BY place) AS total
-                        FROM outbox) AS sums WHERE total >= ?),
+                        FROM outbox) AS sums WHERE total >= ? ORDER BY place LIMIT 1),
                     (SELECT max(place) FROM outbox), 0)
                 """, arguments: [bytes]) ?? 0
     }

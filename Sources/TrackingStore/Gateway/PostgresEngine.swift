@@ -14,6 +14,9 @@ package final class PostgresEngine: GatewayEngine {
     static let subject = "the gateway's database"
     /// The time that a call waits for an answer of the server.
     private static let patience = Duration.seconds(10)
+    /// The time within which a call has to fail to be repeated. A connection that the server has ended fails at once,
+    /// and a server that does not answer is not asked twice.
+    private static let retryLimit = Duration.seconds(2)
 
     private let address: String
     private let prepare: PostgresThread.Preparation
@@ -55,9 +58,12 @@ package final class PostgresEngine: GatewayEngine {
             try connection.runAll("COMMIT")
             return value
         }
+        let start = ContinuousClock.now
         do { return try await thread.perform(read) } catch {
             // The server may have ended the connection while it was not used.
-            guard error.code == .storeFailed, !Task.isCancelled else { throw Self.explain(error) }
+            guard error.code == .storeFailed, !Task.isCancelled, start.duration(to: .now) < Self.retryLimit else {
+                throw Self.explain(error)
+            }
         }
         do { return try await thread.perform(read) } catch { throw Self.explain(error) }
     }
@@ -73,9 +79,12 @@ package final class PostgresEngine: GatewayEngine {
             try connection.runAll("NOTIFY \(Self.schema); COMMIT")
             return value
         }
+        let start = ContinuousClock.now
         do { return try await self.writer.perform(write) } catch {
             // The server may have ended the connection while it was not used. Nothing was written then.
-            guard error.code == .storeFailed, !hasBegun.isSet, !Task.isCancelled else { throw Self.explain(error) }
+            guard error.code == .storeFailed, !hasBegun.isSet, !Task.isCancelled,
+                start.duration(to: .now) < Self.retryLimit
+            else { throw Self.explain(error) }
         }
         do { return try await self.writer.perform(write) } catch { throw Self.explain(error) }
     }
@@ -86,7 +95,7 @@ package final class PostgresEngine: GatewayEngine {
         func set() { self.value.store(true, ordering: .sequentiallyConsistent) }
     }
 
-    /// Rewrites the tables. The server's write-ahead log, its replicas and its backups can still contain deleted rows.
+    /// Rewrites the tables that can contain positions. The server's write-ahead log, its replicas and its backups can still contain deleted rows.
     package func overwriteDeleted() async throws(TrackingError) {
         let thread = PostgresThread(
             self.address, name: "godwit.gateway.rewrite", patience: nil, subject: Self.subject, prepare: self.prepare)
@@ -94,7 +103,10 @@ package final class PostgresEngine: GatewayEngine {
         do {
             try await thread.perform { connection throws(TrackingError) in
                 let tables = try connection.run(
-                    "SELECT tablename::text FROM pg_tables WHERE schemaname = '\(Self.schema)' ORDER BY 1")
+                    """
+                    SELECT tablename::text FROM pg_tables WHERE schemaname = '\(Self.schema)'
+                    AND tablename NOT IN ('token', 'session', 'lease', 'migration') ORDER BY 1
+                    """)
                 for row in 0..<tables.count { try connection.runAll("VACUUM FULL \(tables.text(row, 0))") }
             }
         } catch { throw Self.explain(error) }
@@ -165,6 +177,8 @@ package final class PostgresEngine: GatewayEngine {
         _ connection: PostgresConnection, _ migrations: [GatewayMigration]
     ) throws(TrackingError) {
         try connection.runAll(PostgresHistorySchema.session)
+        // A suspended gateway, or one on a lost host, does not hold the lock of the writing transaction for longer.
+        try connection.runAll("SET idle_in_transaction_session_timeout = '5s'")
         try connection.limitWaiting()
         let known = try self.performed(connection)
         guard known.isSubset(of: migrations.map(\.name)) else {
