@@ -19,7 +19,7 @@ bench: setup
 build:
 	scripts/setup demo
 	scripts/commit
-	set -o pipefail; swift build $(SWIFT_FLAGS) 2>&1 | grep -v '^remark: Incremental compilation'
+	set -o pipefail; swift build $(SWIFT_FLAGS) 2>&1 | sed '/^remark: Incremental compilation/d'
 
 release: setup
 	scripts/commit

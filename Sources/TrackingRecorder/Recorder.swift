@@ -75,7 +75,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
     public func run() async throws {
         // The recorder cannot check the limit itself, because brokers do not report the length of their queues.
         self.logger.info(
-            "Recorder starts: while it is not connected, the broker queues at most max_queued_messages messages for it, and drops further ones. Raise this setting of the broker for long interruptions",
+            "Recorder starts: while it is not connected, the broker queues a limited number of messages for it, and drops further ones. For long interruptions, raise the limit of the broker (max_queued_messages of Mosquitto)",
             metadata: ["setting": "max_queued_messages", "details": "docs/reference/recording.md"])
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
