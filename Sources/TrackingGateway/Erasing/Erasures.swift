@@ -86,8 +86,7 @@ package struct Erasures: Sendable {
                 sql: """
                     SELECT number, trackable, before FROM erasure WHERE coalesce(gateway, '') = ? ORDER BY number
                     """, arguments: [gateway ?? ""]
-            ).map {
-                row in
+            ).map { row in
                 let before: Double? = row[2]
                 return Request(number: row[0], trackable: try TrackableID(row[1]), before: before.map { UnixTime($0) })
             }

@@ -1,3 +1,4 @@
+import Logging
 import TrackingCore
 import TrackingRuntime
 import TrackingStore
@@ -17,7 +18,7 @@ struct GatewayLease: Sendable {
     private static let retryWait = Duration.seconds(1)
     /// The time for which a gateway that could not evaluate the rules leaves the lease to others. It is longer than
     /// ``pollInterval``.
-    static let pauseAfterFailure = Duration.seconds(5)
+    private static let pauseAfterFailure = Duration.seconds(5)
     /// The time by which a gateway stops before its lease ends.
     private static let margin = Duration.seconds(2)
 
@@ -62,6 +63,44 @@ struct GatewayLease: Sendable {
                     """, arguments: [owner, Self.duration.inSeconds]) != nil
         }
         return isHeld ? start.advanced(by: Self.duration - Self.margin) : nil
+    }
+
+    /// Runs `body` each time this gateway gets the lease, until the task is cancelled. When the lease is lost, `body` is
+    /// cancelled. After an error of `body`, the lease is released for some seconds, so that another gateway can get it.
+    ///
+    /// - Throws: `storeFailed`, `storeUnusable` when the database cannot be used at the beginning.
+    func whileHeld(
+        _ logger: Logger, _ body: @escaping @Sendable () async throws(TrackingError) -> Void
+    ) async throws(TrackingError) {
+        // An address that cannot be used ends the gateway at its start.
+        _ = try await self.claim()
+        while let until = await self.acquire() {
+            logger.info("This gateway evaluates the rules and delivers their messages")
+            let failure = await withTaskGroup(of: TrackingError?.self) { group in
+                group.addTask {
+                    await self.keep(until: until)
+                    return nil
+                }
+                group.addTask {
+                    do throws(TrackingError) { try await body() } catch { return error }
+                    return nil
+                }
+                defer { group.cancelAll() }
+                return await group.next() ?? nil
+            }
+            guard !Task.isCancelled else { return }
+            if let failure {
+                logger.warning(
+                    "Rules could not be evaluated: the gateway gives its lease up and tries again, and another gateway may evaluate them meanwhile",
+                    metadata: ["reason": "\(failure.message)"])
+                await self.release()
+                await self.clock.sleep(until: self.clock.moment.now.advanced(by: Self.pauseAfterFailure))
+            } else {
+                logger.warning(
+                    "This gateway no longer evaluates the rules: another gateway has the lease, or the lease could not be renewed in time"
+                )
+            }
+        }
     }
 
     /// Requests the lease until the gateway gets it.

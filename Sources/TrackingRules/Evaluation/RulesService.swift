@@ -1,7 +1,7 @@
 package import Logging
 package import ServiceLifecycle
 import Synchronization
-package import TrackingCore
+import TrackingCore
 import TrackingRuntime
 package import TrackingStore
 package import TrackingSubscriber
@@ -13,55 +13,6 @@ package import TrackingSubscriber
 ///
 /// ``RulesStateMachine`` makes the decisions. The service performs its actions and gives it the time.
 package final class RulesService: Service {
-    /// The settings of a rules service.
-    package struct Configuration: Sendable {
-        /// The kinds of received messages that are queued for webhooks. Events of rules are queued in any case.
-        package var kinds: Set<Outbox.Kind> = []
-        /// The names of the webhooks that read the outbox. At its start, the service removes all other readers except
-        /// its own publisher of rule events.
-        package var readers: [String] = []
-        /// The functions that remove the records of other components about a trackable when the trackable is erased.
-        package var related: [ErasableRecords] = []
-        /// The largest number of trackables that the rules know at once. It is twice the number that the subscriber
-        /// watches.
-        package var trackables: Int
-        /// The seed of the random stream names and event ids.
-        package var seed: UInt64
-        /// Returns the present time of the wall clock.
-        package var now: @Sendable () -> UnixTime
-
-        /// Creates the settings of a rules service.
-        package init(
-            kinds: Set<Outbox.Kind> = [], readers: [String] = [], related: [ErasableRecords] = [],
-            trackables: Int = 20_000, seed: UInt64, now: @escaping @Sendable () -> UnixTime
-        ) {
-            self.kinds = kinds
-            self.readers = readers
-            self.related = related
-            self.trackables = trackables
-            self.seed = seed
-            self.now = now
-        }
-    }
-
-    /// The functions through which a rules service acts on other components of the gateway.
-    package struct Effects: Sendable {
-        /// Publishes an event that a rule produced on the event topic of the trackable. Returns after the broker's
-        /// acknowledgement.
-        package var publish: @Sendable (TrackingEvent, TrackableID) async throws(TrackingError) -> Void
-        /// Receives the number of webhook messages that were dropped before their delivery, for example to count them.
-        package var dropped: @Sendable (Int) -> Void
-
-        /// Creates the functions through which a rules service acts on other components.
-        package init(
-            publish: @escaping @Sendable (TrackingEvent, TrackableID) async throws(TrackingError) -> Void,
-            dropped: @escaping @Sendable (Int) -> Void = { _ in }
-        ) {
-            self.publish = publish
-            self.dropped = dropped
-        }
-    }
-
     /// The streams of one run of the rules' state machine, from its start until it stops.
     private struct Activity: Sendable {
         let actions = AsyncStream.makeStream(of: RulesStateMachine.Action.self)
@@ -137,45 +88,12 @@ package final class RulesService: Service {
         try await cancelWhenGracefulShutdown {
             try await withThrowingDiscardingTaskGroup { group in
                 group.addTask { for await event in self.events { self.receive(event) } }
-                try await self.evaluate(with: lease)
+                try await lease.whileHeld(self.logger) { () throws(TrackingError) in try await self.evaluate() }
                 group.cancelAll()
             }
         }
         // The task of this function may be cancelled, and would not wait for the database.
         await Task { await lease.release() }.value
-    }
-
-    /// Evaluates rules while this gateway has the lease, each time it gets the lease.
-    private func evaluate(with lease: GatewayLease) async throws {
-        // An address that cannot be used ends the gateway at its start.
-        _ = try await lease.claim()
-        while let until = await lease.acquire() {
-            self.logger.info("This gateway evaluates the rules and delivers their messages")
-            let failure = await withTaskGroup(of: TrackingError?.self) { group in
-                group.addTask {
-                    await lease.keep(until: until)
-                    return nil
-                }
-                group.addTask {
-                    do throws(TrackingError) { try await self.evaluate() } catch { return error }
-                    return nil
-                }
-                defer { group.cancelAll() }
-                return await group.next() ?? nil
-            }
-            guard !Task.isCancelled else { return }
-            if let failure {
-                self.logger.warning(
-                    "Rules could not be evaluated: the gateway gives its lease up and tries again, and another gateway may evaluate them meanwhile",
-                    metadata: ["reason": "\(failure.message)"])
-                await lease.release()
-                await self.clock.sleep(until: self.clock.moment.now.advanced(by: GatewayLease.pauseAfterFailure))
-            } else {
-                self.logger.warning(
-                    "This gateway no longer evaluates the rules: another gateway has the lease, or the lease could not be renewed in time"
-                )
-            }
-        }
     }
 
     /// Evaluates rules from the saved state on, until a graceful shutdown or cancellation.

@@ -16,7 +16,8 @@ package protocol GatewayEngine: Sendable {
 
     /// Performs `body` in one transaction, while no other one writes. The changes are durable when the function returns.
     ///
-    /// - Throws: `storeFailed`, `storeUnusable`; and each `TrackingError` of `body`. After an error nothing is changed.
+    /// - Throws: `storeFailed`, `storeUnusable`; and each `TrackingError` of `body`. After an error nothing is changed, with
+    ///   one exception: if the connection to PostgreSQL is lost during the commit, the changes may be durable.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (GatewayTransaction) throws -> Value
     ) async throws(TrackingError) -> Value

@@ -35,6 +35,6 @@ package final class GatewayTransaction {
     }
 
     private static func values(_ arguments: [(any GatewayValueConvertible)?]) -> [GatewayValue] {
-        arguments.map { $0?.stateValue ?? .null }
+        arguments.map { $0?.columnValue ?? .null }
     }
 }

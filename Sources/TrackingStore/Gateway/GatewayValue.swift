@@ -10,10 +10,10 @@ package enum GatewayValue: Hashable, Sendable {
 /// A type whose values can be stored in a column of a gateway's database.
 package protocol GatewayValueConvertible: Sendable {
     /// The value as it is stored in a column.
-    var stateValue: GatewayValue { get }
+    var columnValue: GatewayValue { get }
 
     /// Creates a value from that of a column; `nil` if the column contains NULL or a value of another type.
-    init?(stateValue: GatewayValue)
+    init?(columnValue: GatewayValue)
 }
 
 extension GatewayValueConvertible {
@@ -33,38 +33,38 @@ extension GatewayValueConvertible {
 }
 
 extension Int64: GatewayValueConvertible {
-    package var stateValue: GatewayValue { .integer(self) }
+    package var columnValue: GatewayValue { .integer(self) }
 
-    package init?(stateValue: GatewayValue) {
-        guard case .integer(let value) = stateValue else { return nil }
+    package init?(columnValue: GatewayValue) {
+        guard case .integer(let value) = columnValue else { return nil }
         self = value
     }
 }
 
 extension Int: GatewayValueConvertible {
-    package var stateValue: GatewayValue { .integer(Int64(self)) }
+    package var columnValue: GatewayValue { .integer(Int64(self)) }
 
-    package init?(stateValue: GatewayValue) {
-        guard case .integer(let value) = stateValue else { return nil }
+    package init?(columnValue: GatewayValue) {
+        guard case .integer(let value) = columnValue else { return nil }
         self.init(exactly: value)
     }
 }
 
 /// A Boolean value is stored as the integer 0 or 1.
 extension Bool: GatewayValueConvertible {
-    package var stateValue: GatewayValue { .integer(self ? 1 : 0) }
+    package var columnValue: GatewayValue { .integer(self ? 1 : 0) }
 
-    package init?(stateValue: GatewayValue) {
-        guard case .integer(let value) = stateValue else { return nil }
+    package init?(columnValue: GatewayValue) {
+        guard case .integer(let value) = columnValue else { return nil }
         self = value != 0
     }
 }
 
 extension Double: GatewayValueConvertible {
-    package var stateValue: GatewayValue { .real(self) }
+    package var columnValue: GatewayValue { .real(self) }
 
-    package init?(stateValue: GatewayValue) {
-        switch stateValue {
+    package init?(columnValue: GatewayValue) {
+        switch columnValue {
         case .real(let value): self = value
         case .integer(let value): self = Double(value)
         default: return nil
@@ -73,19 +73,19 @@ extension Double: GatewayValueConvertible {
 }
 
 extension String: GatewayValueConvertible {
-    package var stateValue: GatewayValue { .text(self) }
+    package var columnValue: GatewayValue { .text(self) }
 
-    package init?(stateValue: GatewayValue) {
-        guard case .text(let value) = stateValue else { return nil }
+    package init?(columnValue: GatewayValue) {
+        guard case .text(let value) = columnValue else { return nil }
         self = value
     }
 }
 
 extension [UInt8]: GatewayValueConvertible {
-    package var stateValue: GatewayValue { .bytes(self) }
+    package var columnValue: GatewayValue { .bytes(self) }
 
-    package init?(stateValue: GatewayValue) {
-        guard case .bytes(let value) = stateValue else { return nil }
+    package init?(columnValue: GatewayValue) {
+        guard case .bytes(let value) = columnValue else { return nil }
         self = value
     }
 }
@@ -119,14 +119,14 @@ package struct GatewayRow: Sendable {
     /// Returns the value of a column that is declared as NOT NULL, by its place from 0. The program ends if the column
     /// contains NULL or a value of another type, which the declarations of the tables exclude.
     package subscript<Value: GatewayValueConvertible>(place: Int) -> Value {
-        guard let value = Value(stateValue: self.values[place]) else {
+        guard let value = Value(columnValue: self.values[place]) else {
             preconditionFailure("the column \(self.names[place]) contains no \(Value.self)")
         }
         return value
     }
 
     /// Returns the value of a column, by its place from 0; `nil` for NULL.
-    package subscript<Value: GatewayValueConvertible>(place: Int) -> Value? { Value(stateValue: self.values[place]) }
+    package subscript<Value: GatewayValueConvertible>(place: Int) -> Value? { Value(columnValue: self.values[place]) }
 
     /// Returns the value of a column that is declared as NOT NULL, by its name. The program ends if the column contains
     /// NULL or a value of another type, which the declarations of the tables exclude.

@@ -54,7 +54,7 @@ final class PostgresChanges: Sendable {
         for continuation in streams.values { continuation.finish() }
     }
 
-    /// Connects to the server, and again after a while if that fails. Runs on the queue.
+    /// Connects to the server, and again after ``backoff`` if that fails. Runs on the queue.
     private func connect() {
         let isAwaited = self.state.withLock { state in
             state.isListening = !state.streams.isEmpty
