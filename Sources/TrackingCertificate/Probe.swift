@@ -183,7 +183,7 @@ extension Probe.State {
 
     mutating func note(_ event: TransportEvent) {
         switch event {
-        case .connected(_, let isSessionPresent):
+        case .connected(_, let isSessionPresent, _):
             self.connections += 1
             self.isSessionPresent = isSessionPresent
         case .disconnected(let loss): self.losses.append(loss)

@@ -4,7 +4,7 @@ import TrackingCore
 extension PublisherStateMachine {
     mutating func happened(_ event: TransportEvent, at moment: Moment) -> [Action] {
         switch event {
-        case .connected(let connection, _): return self.connected(connection, at: moment)
+        case .connected(let connection, _, let broker): return self.connected(connection, to: broker, at: moment)
         case .disconnected(let disconnection): return self.disconnected(disconnection, at: moment)
         case .received(let message): return self.received(message, at: moment)
         case .published(let token, let refusal): return self.published(token, refusal, at: moment)
@@ -19,9 +19,9 @@ extension PublisherStateMachine {
     ///
     /// The broker answers subscriptions in order. So the last answer follows all retained messages, and announcements
     /// wait for it.
-    private mutating func connected(_ connection: Int, at moment: Moment) -> [Action] {
+    private mutating func connected(_ connection: Int, to broker: Int, at moment: Moment) -> [Action] {
         self.link.connected(at: moment.wall)
-        self.member.connected(connection, now: moment.now)
+        self.member.connected(connection, broker: broker, now: moment.now)
         let ids = self.table.all.filter { $0.failure == nil }.map(\.id)
         let left = self.leftBehind
         let all = ids.flatMap { self.configuration.filters(of: $0) } + self.member.watchedLiveness

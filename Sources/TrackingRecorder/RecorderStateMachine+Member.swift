@@ -6,7 +6,7 @@ import TrackingCore
 extension RecorderStateMachine {
     mutating func member(_ event: TransportEvent, at moment: Moment) -> [Action] {
         switch event {
-        case .connected(let connection, _): self.memberConnected(connection, at: moment)
+        case .connected(let connection, _, let broker): self.memberConnected(connection, to: broker, at: moment)
         case .disconnected(let disconnection): self.memberDisconnected(disconnection, at: moment)
         case .received(let message): self.memberReceived(message, at: moment)
         case .subscribed(let token, let refusals): self.memberSubscribed(token, refusals, at: moment)
@@ -17,8 +17,8 @@ extension RecorderStateMachine {
     /// Subscribes twice to the topic of the recorder's own liveness, its retained online-or-offline message. Mosquitto
     /// answers a subscription before it sends the retained messages. Therefore only the answer to the second
     /// subscription shows that the retained liveness has arrived.
-    private mutating func memberConnected(_ connection: Int, at moment: Moment) -> [Action] {
-        self.member.connected(connection, now: moment.now)
+    private mutating func memberConnected(_ connection: Int, to broker: Int, at moment: Moment) -> [Action] {
+        self.member.connected(connection, broker: broker, now: moment.now)
         self.reported = []
         self.drops.connected()
         self.housekeeper?.connected(now: moment.now)

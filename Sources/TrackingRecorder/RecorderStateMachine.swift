@@ -155,7 +155,7 @@ package struct RecorderStateMachine: Sendable {
 
     private mutating func intake(_ event: TransportEvent, at moment: Moment) -> [Action] {
         switch event {
-        case .connected(let connection, let sessionPresent):
+        case .connected(let connection, let sessionPresent, _):
             let subscriptions = self.intake.connected(connection, now: moment.now)
             if self.intake.isShared { self.share.begin() }
             let isGap = !sessionPresent && !(self.configuration.isFirstRun && connection == 0)

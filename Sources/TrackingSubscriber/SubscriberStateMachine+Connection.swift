@@ -5,7 +5,7 @@ import TrackingCore
 extension SubscriberStateMachine {
     mutating func happened(_ event: TransportEvent, at moment: Moment) -> [Action] {
         switch event {
-        case .connected(let connection, _): self.connected(connection, at: moment)
+        case .connected(let connection, _, let broker): self.connected(connection, to: broker, at: moment)
         case .disconnected(let disconnection): self.disconnected(disconnection)
         case .received(let message): self.received(message, at: moment)
         case .published(let token, let refusal): self.published(token, refusal)
@@ -13,8 +13,8 @@ extension SubscriberStateMachine {
         }
     }
 
-    private mutating func connected(_ connection: Int, at moment: Moment) -> [Action] {
-        self.member.connected(connection, now: moment.now)
+    private mutating func connected(_ connection: Int, to broker: Int, at moment: Moment) -> [Action] {
+        self.member.connected(connection, broker: broker, now: moment.now)
         self.refusals.connected()
         self.refusedTopics = []
         let own = self.member.ownLiveness

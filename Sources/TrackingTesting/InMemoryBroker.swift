@@ -90,7 +90,7 @@ extension InMemoryBroker {
         /// events.
         public var events: some AsyncSequence<[TransportEvent], Never> & Sendable {
             self.stream.map { events in
-                for case .connected(let connection, _) in events { self.state.withLock { $0.known = connection } }
+                for case .connected(let connection, _, _) in events { self.state.withLock { $0.known = connection } }
                 return events
             }
         }

@@ -65,7 +65,7 @@ import TrackingMQTT
             var lost: [Disconnection] = []
             reading: while let batch = await events.next() {
                 for event in batch {
-                    if case .connected(1, _) = event { break reading }
+                    if case .connected(1, _, _) = event { break reading }
                     if let disconnection = event.disconnection { lost.append(disconnection) }
                 }
             }

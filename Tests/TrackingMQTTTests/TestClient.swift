@@ -92,7 +92,7 @@ struct TestClient: Sendable {
 
 extension TransportEvent {
     func isConnected(_ number: Int) -> Bool {
-        if case .connected(number, _) = self { true } else { false }
+        if case .connected(number, _, _) = self { true } else { false }
     }
     var message: IncomingMessage? { if case .received(let message) = self { message } else { nil } }
     var published: TransportToken? { if case .published(let token, _) = self { token } else { nil } }

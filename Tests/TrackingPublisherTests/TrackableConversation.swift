@@ -63,7 +63,7 @@ struct TrackableConversation {
         case "stop-tracking": return self.stopTracking()
         case "connect":
             let connection = try #require(Int(words[1]))
-            self.session.connected(connection: connection)
+            self.session.connected(connection: connection, broker: 0)
             _ = self.session.settled(now: self.now)
             return self.decide { $0.connected($1) }
         case "lose":

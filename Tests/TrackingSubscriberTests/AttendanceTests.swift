@@ -12,7 +12,7 @@ import TrackingCore
         let id = try #require(SessionID("s"))
         var session = SessionStateMachine(client: try ClientID("w1"), session: id, lease: .seconds(90))
         guard isAnnounced else { return session }
-        session.connected(connection: 0)
+        session.connected(connection: 0, broker: 0)
         _ = session.settled(now: MonotonicTime(.zero))
         return session
     }

@@ -15,7 +15,7 @@ import TrackingTesting
             for await events in client.events {
                 for event in events {
                     if case .connected = event { connections += 1 }
-                    if case .connected(connection: 0, _) = event { broker.disconnect(id) }
+                    if case .connected(connection: 0, _, _) = event { broker.disconnect(id) }
                 }
                 if connections == 2 { client.send([.close(within: .zero)]) }
             }

@@ -201,7 +201,8 @@ public struct ConnectionStateMachine: Sendable {
             self.hasAskedAgain = false
             self.renewal.connected()
             self.state = .online(attempt, since: now, unanswered: nil)
-            return [.deliver(.connected(connection: attempt.connection, sessionPresent: sessionPresent))]
+            let (connection, broker) = (attempt.connection, attempt.endpoint)
+            return [.deliver(.connected(connection: connection, sessionPresent: sessionPresent, broker: broker))]
         case .idle, .asking, .waiting, .online, .renewing, .closing, .leaving, .ended:
             return []  // an answer to an attempt that was given up
         }

@@ -139,8 +139,13 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
     /// Handles that the broker accepted a connection, with its number in this run of the program. The caller then
     /// subscribes to all its topics. The last SUBSCRIBE packet must contain ``ownLiveness``. When the broker has
     /// answered that packet, the caller calls ``settled(now:)``.
-    package mutating func connected(_ connection: Int, now: MonotonicTime) {
-        self.session.connected(connection: connection)
+    ///
+    /// - Parameters:
+    ///   - connection: The number of the connection in this run of the program, from 0.
+    ///   - broker: The index of the broker's address in the client's list of addresses, from 0.
+    ///   - now: The time on the monotonic clock.
+    package mutating func connected(_ connection: Int, broker: Int, now: MonotonicTime) {
+        self.session.connected(connection: connection, broker: broker)
         self.presence.connected(now: now)
     }
 

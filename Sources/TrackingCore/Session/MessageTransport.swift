@@ -96,8 +96,9 @@ public enum TransportCommand: Hashable, Sendable {
 /// before it.
 public enum TransportEvent: Hashable, Sendable {
     /// The broker accepted the connection. `connection` is its number in this run of the program, from 0. If
-    /// `sessionPresent` is `false`, the broker knows no subscriptions of this client.
-    case connected(connection: Int, sessionPresent: Bool)
+    /// `sessionPresent` is `false`, the broker knows no subscriptions of this client. `broker` is the index of the
+    /// broker's address in the client's list of addresses, from 0.
+    case connected(connection: Int, sessionPresent: Bool, broker: Int = 0)
     /// The connection was lost or could not be made. Commands that the broker has not answered before will get no
     /// answer.
     case disconnected(Disconnection)

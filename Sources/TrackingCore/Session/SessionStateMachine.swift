@@ -9,10 +9,10 @@ package struct SessionStateMachine: Sendable {
     package enum Phase: Hashable, Sendable {
         /// There is no connection to the broker. Can transition to: `reading`.
         case offline
-        /// The client is connected and receives the retained messages. `standing` is the session (run of a program)
-        /// named in the liveness message that the broker retains for this client's own id; `nil` if that message has
-        /// not arrived. Can transition to: `online`, `takenOver`, `offline`.
-        case reading(standing: SessionID?)
+        /// The client is connected and receives the retained messages. `broker` is the index of the broker's address.
+        /// `standing` is the session (run of a program) named in the liveness message that the broker retains for this
+        /// client's own id; `nil` if that message has not arrived. Can transition to: `online`, `takenOver`, `offline`.
+        case reading(broker: Int, standing: SessionID?)
         /// The client has announced itself as online on this connection. Can transition to: `offline`.
         case online(nextHeartbeat: MonotonicTime)
         /// Another program uses the same client id; the value is the session id of that program. The phase never
@@ -41,8 +41,8 @@ package struct SessionStateMachine: Sendable {
     package static let answersPerHeartbeat = 4
 
     private var answersLeft = Self.answersPerHeartbeat
-    private var isFirstConnection = true
-    private var noted: SessionID?
+    /// For each broker to which the client has connected, the session in the retained liveness of the first connection.
+    private var noted: [Int: SessionID?] = [:]
 
     /// Makes the state machine of the liveness of a client that is not connected yet.
     ///
@@ -100,13 +100,18 @@ package struct SessionStateMachine: Sendable {
             status: .offline, session: session, connection: connection, remainsPresentFor: remainsPresentFor)
     }
 
-    /// Handles that the broker accepted the connection with this number. The caller then subscribes to its topics,
-    /// among them the topic of its own liveness. After another program took over the client id, the call has no effect.
-    package mutating func connected(connection: Int) {
+    /// Handles that a broker accepted the connection with this number. The caller then subscribes to its topics, among
+    /// them the topic of its own liveness. After another program took over the client id, the call has no effect.
+    ///
+    /// - Parameters:
+    ///   - connection: The number of the connection in this run of the program, from 0.
+    ///   - broker: The index of the broker's address in the client's list of addresses, from 0. Brokers that are not
+    ///     joined have different retained messages.
+    package mutating func connected(connection: Int, broker: Int) {
         if case .takenOver = self.phase { return }
         self.connection = connection
         self.isLivenessConfirmed = false
-        self.phase = .reading(standing: nil)
+        self.phase = .reading(broker: broker, standing: nil)
     }
 
     /// Handles that the connection was lost: the client is offline. After another program took over the client id, the
@@ -127,8 +132,8 @@ package struct SessionStateMachine: Sendable {
     ///   each other without end.
     package mutating func receivedOwn(_ liveness: Liveness?, isRetained: Bool = false) -> Bool {
         switch self.phase {
-        case .reading:
-            self.phase = .reading(standing: liveness?.session)
+        case .reading(let broker, _):
+            self.phase = .reading(broker: broker, standing: liveness?.session)
             return false
         case .online:
             if let liveness, case .online = liveness.status {
@@ -151,13 +156,13 @@ package struct SessionStateMachine: Sendable {
     /// - Returns: `true` when the client must announce itself: publish ``birth``, then its presences, then its
     ///   requests. `false` when another program uses the client id (``phase`` is then `takenOver`), or when ``phase``
     ///   is not `reading`. The client then publishes nothing. A program with the same client id is detected from the
-    ///   second connection on.
+    ///   second connection to the same broker on: the first one may find the message of an earlier run.
     package mutating func settled(now: MonotonicTime) -> Bool {
-        guard case .reading(let standing) = self.phase else { return false }
-        if self.isFirstConnection {
-            self.isFirstConnection = false
-            self.noted = standing
-        } else if let standing, standing != self.session, standing != self.noted {
+        guard case .reading(let broker, let standing) = self.phase else { return false }
+        let noted = self.noted[broker]
+        if noted == nil {
+            self.noted[broker] = .some(standing)
+        } else if let standing, standing != self.session, standing != noted {
             self.phase = .takenOver(by: standing)
             return false
         }

@@ -70,7 +70,7 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
             var batches: [TrackableID: PhoneBatch] = [:]
             for event in events {
                 switch event {
-                case .connected(let connection, _):
+                case .connected(let connection, _, _):
                     received = (0, connection)
                     self.transport.send([.subscribe(self.reader.filters, 0)])
                 case .received(let message):

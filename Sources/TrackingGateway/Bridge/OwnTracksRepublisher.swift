@@ -87,7 +87,7 @@ package struct OwnTracksRepublisher: Sendable {
     /// - Returns: The actions that ``OwnTracksSender`` must perform, in order.
     package mutating func happened(_ event: TransportEvent) -> [Action] {
         switch event {
-        case .connected(let connection, _):
+        case .connected(let connection, _, _):
             self.connection = connection
             self.kept = []
             // The broker may have lost its retained messages, so each trackable is announced again with its next

@@ -188,20 +188,21 @@ actor MQTTConnection {
         case .connect(let attempt): self.connect(attempt)
         case .abandon: self.abandon()
         case .sendGoodbye: self.sendGoodbye()
-        case .deliver(.connected(let connection, let sessionPresent)):
-            self.becomeConnected(connection, sessionPresent: sessionPresent)
+        case .deliver(.connected(let connection, let sessionPresent, let broker)):
+            self.becomeConnected(connection, sessionPresent: sessionPresent, broker: broker)
         case .deliver(.disconnected(let disconnection)): self.becomeDisconnected(disconnection)
         case .deliver(let event): self.sink.batch.append(event)
         case .finish: self.finish()
         }
     }
 
-    private func becomeConnected(_ connection: Int, sessionPresent: Bool) {
+    private func becomeConnected(_ connection: Int, sessionPresent: Bool, broker: Int) {
         self.accepted.connection = connection
         self.link?.handle?.stopListeningToComplaints()
         self.nextKeepAlive = self.now.advanced(by: self.keepAliveInterval)
         self.reading.since = self.now
-        self.sink.batch.prepend(.connected(connection: connection, sessionPresent: sessionPresent))
+        self.sink.batch.prepend(
+            .connected(connection: connection, sessionPresent: sessionPresent, broker: broker))
         self.logConnected(connection, sessionPresent: sessionPresent)
     }
 

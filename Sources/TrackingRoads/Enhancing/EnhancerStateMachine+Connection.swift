@@ -5,7 +5,7 @@ import TrackingCore
 extension EnhancerStateMachine {
     mutating func happened(_ event: TransportEvent, at moment: Moment) -> [Action] {
         switch event {
-        case .connected(let connection, _): self.connected(connection, now: moment.now)
+        case .connected(let connection, _, let broker): self.connected(connection, to: broker, now: moment.now)
         case .disconnected(let disconnection): self.disconnected(disconnection)
         case .received(let message): self.received(message, at: moment)
         case .subscribed(let token, let refusals): self.subscribed(token, refusals, at: moment)
@@ -15,8 +15,8 @@ extension EnhancerStateMachine {
 
     /// Subscribes twice to the enhancer's own liveness. Mosquitto answers a subscription before it sends the retained
     /// messages. Therefore only the answer to the second subscription shows that the retained liveness has arrived.
-    private mutating func connected(_ connection: Int, now: MonotonicTime) -> [Action] {
-        self.member.connected(connection, now: now)
+    private mutating func connected(_ connection: Int, to broker: Int, now: MonotonicTime) -> [Action] {
+        self.member.connected(connection, broker: broker, now: now)
         self.refusals.connected()
         self.hasReportedRefusal = false
         self.membership?.connected(connection, of: self.configuration.session)

@@ -82,7 +82,7 @@ private struct ConnectionConversation {
                     + (attempt.retainsWill ? "" : " without a retained will")
             case .abandon: return "abandon"
             case .sendGoodbye: return "send DISCONNECT"
-            case .deliver(.connected(let connection, let isPresent)):
+            case .deliver(.connected(let connection, let isPresent, _)):
                 return "connected \(connection)" + (isPresent ? " with its session" : "")
             case .deliver(.disconnected(let lost)):
                 let reason = lost.reason.map { "\($0.code)" } ?? "in order"

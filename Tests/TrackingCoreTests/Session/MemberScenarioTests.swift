@@ -63,7 +63,7 @@ private struct MemberConversation {
 
     private mutating func connect(_ connection: Int) -> [String] {
         (self.subscriptions, self.publishes) = ([], [])
-        self.machine.connected(connection, now: self.now)
+        self.machine.connected(connection, broker: 0, now: self.now)
         let filters = [.publishers(self.van)] + self.machine.watchedLiveness + [self.machine.ownLiveness]
         return self.texts([self.machine.subscribe(filters, "settle")])
     }

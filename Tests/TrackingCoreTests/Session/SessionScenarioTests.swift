@@ -22,12 +22,14 @@ private struct SessionConversation {
             client: try ClientID("c1"), session: try #require(SessionID("mine")), lease: .seconds(90))
     }
 
-    /// `connect 0`, `hear mine/0 online|offline`, `hear nothing`, `suback`, `disconnect`, `wait 45`.
+    /// `connect 0`, `connect 1 to 1` (the index of the broker), `hear mine/0 online|offline`, `hear nothing`, `suback`, `disconnect`, `wait 45`.
     mutating func happen(_ words: [String]) throws -> [String] {
         let before = self.machine
         var answers: [String] = []
         switch words[0] {
-        case "connect": self.machine.connected(connection: try #require(Int(words[1])))
+        case "connect":
+            let broker = words.count > 3 ? try #require(Int(words[3])) : 0
+            self.machine.connected(connection: try #require(Int(words[1])), broker: broker)
         case "disconnect": self.machine.disconnected()
         case "suback":
             answers = [self.machine.settled(now: self.now) ? "publish \(self.birth)" : "close without a word"]
@@ -67,7 +69,7 @@ private struct SessionConversation {
     private func phase(_ machine: SessionStateMachine) -> String {
         switch machine.phase {
         case .offline: "is offline"
-        case .reading(let standing): "reads: \(standing.map { "\($0) is retained" } ?? "nobody is retained")"
+        case .reading(_, let standing): "reads: \(standing.map { "\($0) is retained" } ?? "nobody is retained")"
         case .online: "is online"
         case .takenOver(let session): "was taken over by \(session)"
         }

@@ -15,7 +15,7 @@ import Testing
     /// A machine whose first connection was announced at second 0.
     private func announced() throws -> SessionStateMachine {
         var machine = try self.machine()
-        machine.connected(connection: 0)
+        machine.connected(connection: 0, broker: 0)
         #expect(machine.settled(now: .seconds(0)) == true)
         return machine
     }
@@ -27,8 +27,8 @@ import Testing
     @Test func nothingIsPublishedBeforeTheOwnTopicWasRead() throws {
         var machine = try self.machine()
         #expect(machine.phase == .offline)
-        machine.connected(connection: 0)
-        #expect(machine.phase == .reading(standing: nil))
+        machine.connected(connection: 0, broker: 0)
+        #expect(machine.phase == .reading(broker: 0, standing: nil))
         #expect(!machine.isAnnounced)
         #expect(machine.nextDeadline == nil)
         #expect(machine.settled(now: .seconds(1)) == true)
@@ -56,7 +56,7 @@ import Testing
     @Test func theBirthNamesTheConnection() throws {
         var machine = try self.announced()
         machine.disconnected()
-        machine.connected(connection: 1)
+        machine.connected(connection: 1, broker: 0)
         #expect(!machine.isAnnounced)
         #expect(machine.settled(now: .seconds(100)) == true)
         #expect(machine.birth.connection == 1)
@@ -70,7 +70,7 @@ import Testing
         #expect(machine.isLivenessConfirmed)
         machine.disconnected()
         #expect(!machine.isLivenessConfirmed)
-        machine.connected(connection: 1)
+        machine.connected(connection: 1, broker: 0)
         #expect(machine.settled(now: .seconds(1)) == true)
         #expect(machine.receivedOwn(self.online(self.mine, 0)) == false)
         #expect(!machine.isLivenessConfirmed)
@@ -110,19 +110,19 @@ import Testing
     @Test func anOfflineIsNotAnsweredBeforeTheBirth() throws {
         var machine = try self.announced()
         machine.disconnected()
-        machine.connected(connection: 1)
+        machine.connected(connection: 1, broker: 0)
         #expect(machine.receivedOwn(SessionStateMachine.goodbye(session: self.mine, connection: 0)) == false)
         #expect(machine.settled(now: .seconds(1)) == true)
     }
 
     @Test func aSessionOnTheOwnTopicAtTheFirstConnectionIsNoTakeOver() throws {
         var machine = try self.machine()
-        machine.connected(connection: 0)
+        machine.connected(connection: 0, broker: 0)
         #expect(machine.receivedOwn(self.online(self.other)) == false)
-        #expect(machine.phase == .reading(standing: self.other))
+        #expect(machine.phase == .reading(broker: 0, standing: self.other))
         #expect(machine.settled(now: .seconds(0)) == true)
         machine.disconnected()
-        machine.connected(connection: 1)
+        machine.connected(connection: 1, broker: 0)
         #expect(machine.receivedOwn(self.online(self.other)) == false)
         #expect(machine.settled(now: .seconds(1)) == true)
     }
@@ -130,13 +130,13 @@ import Testing
     @Test func anotherSessionAtALaterConnectionTookTheIdOver() throws {
         var machine = try self.announced()
         machine.disconnected()
-        machine.connected(connection: 1)
+        machine.connected(connection: 1, broker: 0)
         #expect(machine.receivedOwn(self.online(self.other)) == false)
         #expect(machine.settled(now: .seconds(1)) == false)
         #expect(machine.phase == .takenOver(by: self.other))
         // The takeover is final: no later connection, message or deadline changes it.
         machine.disconnected()
-        machine.connected(connection: 2)
+        machine.connected(connection: 2, broker: 0)
         #expect(machine.phase == .takenOver(by: self.other))
         #expect(machine.settled(now: .seconds(2)) == false)
         #expect(machine.timerFired(now: .seconds(100)) == false)
@@ -145,11 +145,11 @@ import Testing
 
     @Test func anUnknownSessionIsATakeOver() throws {
         var machine = try self.machine()
-        machine.connected(connection: 0)
+        machine.connected(connection: 0, broker: 0)
         _ = machine.receivedOwn(self.online(self.other))
         #expect(machine.settled(now: .seconds(0)) == true)
         machine.disconnected()
-        machine.connected(connection: 1)
+        machine.connected(connection: 1, broker: 0)
         _ = machine.receivedOwn(self.online(self.third))
         #expect(machine.settled(now: .seconds(1)) == false)
         #expect(machine.phase == .takenOver(by: self.third))
@@ -158,16 +158,16 @@ import Testing
     @Test func theOwnRetainedWillIsNoTakeOver() throws {
         var machine = try self.announced()
         machine.disconnected()
-        machine.connected(connection: 1)
+        machine.connected(connection: 1, broker: 0)
         _ = machine.receivedOwn(SessionStateMachine.goodbye(session: self.mine, connection: 0))
         #expect(machine.settled(now: .seconds(1)) == true)
     }
 
     @Test func aFirstConnectionThatBrokeBeforeItWasReadIsStillTheFirst() throws {
         var machine = try self.machine()
-        machine.connected(connection: 0)
+        machine.connected(connection: 0, broker: 0)
         machine.disconnected()
-        machine.connected(connection: 1)
+        machine.connected(connection: 1, broker: 0)
         _ = machine.receivedOwn(self.online(self.other))
         #expect(machine.settled(now: .seconds(1)) == true)
         #expect(machine.isAnnounced)
@@ -176,7 +176,7 @@ import Testing
     @Test func theLastRetainedLivenessCounts() throws {
         var machine = try self.announced()
         machine.disconnected()
-        machine.connected(connection: 1)
+        machine.connected(connection: 1, broker: 0)
         _ = machine.receivedOwn(self.online(self.other))
         _ = machine.receivedOwn(nil)
         #expect(machine.settled(now: .seconds(1)) == true)

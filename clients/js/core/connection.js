@@ -55,7 +55,8 @@ export class ConnectionStateMachine {
     this.connections += 1;
     this.triedInRound = 0;
     this.state = { name: "online", attempt, since: now };
-    return [connectionOf({ type: "connected", connection: attempt.connection, sessionPresent })];
+    const { connection, endpoint: broker } = attempt;
+    return [connectionOf({ type: "connected", connection, sessionPresent, broker })];
   }
 
   /**

@@ -47,8 +47,8 @@ export class MemberStateMachine {
 
   // The connection
 
-  connected(connection, now) {
-    this.session.connected(connection);
+  connected(connection, broker, now) {
+    this.session.connected(connection, broker);
     this.presence.connected(now);
   }
 

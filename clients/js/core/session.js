@@ -16,14 +16,16 @@ export class SessionStateMachine {
     this.lease = Math.max(1, Math.min(86_400, Math.trunc(lease)));
     this.connection = 0;
     this.phase = "offline";
+    /** The index of the broker's address in the client's list of addresses. */
+    this.broker = 0;
     /** The session in the retained liveness of this client's own id; undefined if none arrived. */
     this.standing = undefined;
     this.nextHeartbeat = undefined;
     /** True after the broker delivered the liveness that this client published on this connection. */
     this.isLivenessConfirmed = false;
     this.answersLeft = ANSWERS_PER_HEARTBEAT;
-    this.isFirstConnection = true;
-    this.noted = undefined;
+    /** For each broker (index of its address), the session in the retained liveness of the first connection. */
+    this.noted = new Map();
   }
 
   get isOffline() { return this.phase === "offline"; }
@@ -43,9 +45,11 @@ export class SessionStateMachine {
     return { kind, session: this.session, connection: this.connection, lease: this.lease, since };
   }
 
-  connected(connection) {
+  /** Handles that a broker accepted the connection; brokers that are not joined have different retained messages. */
+  connected(connection, broker = 0) {
     if (this.phase === "takenOver") return;
     this.connection = connection;
+    this.broker = broker;
     this.isLivenessConfirmed = false;
     this.phase = "reading";
     this.standing = undefined;
@@ -82,10 +86,9 @@ export class SessionStateMachine {
    */
   settled(now) {
     if (this.phase !== "reading") return false;
-    if (this.isFirstConnection) {
-      this.isFirstConnection = false;
-      this.noted = this.standing;
-    } else if (this.standing !== undefined && this.standing !== this.session && this.standing !== this.noted) {
+    if (!this.noted.has(this.broker)) {
+      this.noted.set(this.broker, this.standing);
+    } else if (![undefined, this.session, this.noted.get(this.broker)].includes(this.standing)) {
       this.phase = "takenOver";
       return false;
     }

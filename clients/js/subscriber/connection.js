@@ -6,7 +6,7 @@ import { received } from "./receiving.js";
 /** Handles an event of the connection: "connected", "disconnected", "received", "published" or "subscribed". */
 export function happenedOnConnection(machine, event, moment) {
   switch (event.type) {
-    case "connected": return connected(machine, event.connection, moment);
+    case "connected": return connected(machine, event, moment);
     case "disconnected": return lost(machine, event);
     case "received": return received(machine, event.message, moment);
     case "published": return published(machine, event);
@@ -15,9 +15,9 @@ export function happenedOnConnection(machine, event, moment) {
   }
 }
 
-function connected(machine, connection, { now }) {
+function connected(machine, { connection, broker }, { now }) {
   const { member, retained } = machine;
-  member.connected(connection, now);
+  member.connected(connection, broker, now);
   machine.refusals.connected();
   machine.refusedTopics.clear();
   machine.arrivedJourneys.clear();

@@ -94,7 +94,7 @@ playScenarios("member", () => {
     switch (word) {
       case "connect": {
         [subscriptions, publishes] = [[], []];
-        machine.connected(Number(client), clock.now);
+        machine.connected(Number(client), 0, clock.now);
         const filters = [{ path: "van/publisher/+" }, ...machine.watchedLiveness, machine.ownLiveness];
         return [commandText(machine.subscribe(filters, "settle"))];
       }

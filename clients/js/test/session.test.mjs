@@ -16,7 +16,7 @@ playScenarios("session", () => {
   const happen = (words) => {
     switch (words[0]) {
       case "connect":
-        machine.connected(Number(words[1]));
+        machine.connected(Number(words[1]), Number(words[3] ?? 0));
         return [];
       case "disconnect":
         machine.disconnected();
