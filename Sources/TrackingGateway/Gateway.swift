@@ -86,7 +86,7 @@ public struct Gateway: Service {
     /// - Parameters:
     ///   - configuration: The settings of the gateway.
     ///   - subscriber: A subscriber that watches all trackables, receives journeys, and is present only while it
-    ///     requests a resolution (``SubscriberConfiguration/isPresentOnlyWhileAsking``).
+    ///     requests a resolution (``/TrackingSubscriber/SubscriberConfiguration/isPresentOnlyWhileAsking``).
     ///   - history: The recorded history, which the gateway does not close; `nil` for none.
     ///   - metrics: The metrics that the path `/metrics` shows.
     ///   - logger: The logger of the gateway.

@@ -98,7 +98,8 @@ extension AssetPublisher {
     ///
     /// - Parameters:
     ///   - kind: The kind of the event.
-    ///   - detail: The event's own members, in a JSON object of at most ``WireLimits/maximumDetailBytes`` bytes.
+    ///   - detail: The event's own members, in a JSON object of at most ``/TrackingCore/WireLimits/maximumDetailBytes``
+    ///     bytes.
     /// - Throws: `payloadTooLarge` for a larger detail, which receivers would reject.
     public func recordEvent(
         _ kind: TrackingEvent.Kind, _ detail: [String: TrackingEvent.DetailValue] = [:]

@@ -11,8 +11,8 @@ extension AssetPublisher {
     /// ``PublisherConfiguration/recording`` have acknowledged it.
     ///
     /// Each new record gets the next number of the trackable's stream, in order of time. A record that was ingested
-    /// before is recognized by its digest, up to ``RecordMark/maximumAge``. It gets its earlier name and is not
-    /// recorded again.
+    /// before is recognized by its digest, up to ``/TrackingCore/RecordMark/maximumAge``. It gets its earlier name and
+    /// is not recorded again.
     ///
     /// All new records are recorded; only some are also published live. A position or a version of a trip is published
     /// if no newer one was published before. An event is published if no newer event was published before, or if it
@@ -28,10 +28,10 @@ extension AssetPublisher {
     /// - Returns: The names (stream and number) of the records, in the order of `drafts`. Equal records have the same
     ///   name.
     /// - Throws: `payloadTooLarge` for too many records, or an event whose detail has more than
-    ///   ``WireLimits/maximumDetailBytes``. `spoolFailed` or `spoolDamaged` if the records could not be written to the
-    ///   log. `stopped` if the publisher has ended. After `limit`, `spoolFailed` if the records are not written yet;
-    ///   otherwise `brokerUnreachable`, `notAcknowledged`, `refused` or the broker's reason. In these other cases the
-    ///   records are in the log and are sent later.
+    ///   ``/TrackingCore/WireLimits/maximumDetailBytes``. `spoolFailed` or `spoolDamaged` if the records could not be
+    ///   written to the log. `stopped` if the publisher has ended. After `limit`, `spoolFailed` if the records are not
+    ///   written yet; otherwise `brokerUnreachable`, `notAcknowledged`, `refused` or the broker's reason. In these
+    ///   other cases the records are in the log and are sent later.
     public func take(
         _ drafts: [RecordDraft], for id: TrackableID, within limit: Duration
     ) async throws(TrackingError) -> [RecordName] {
@@ -65,9 +65,9 @@ extension AssetPublisher {
         self.mailbox.post(.forget(id, through: watermark))
     }
 
-    /// Erases the records of a trackable from the log, sent or not: see ``SpoolStorage/erase(_:before:)``. The
-    /// publisher informs the recorders that the numbers of the erased records are gone. The retained position at the
-    /// broker remains: see ``forgetPosition(of:through:)``.
+    /// Erases the records of a trackable from the log, sent or not: see
+    /// ``/TrackingCore/SpoolStorage/erase(_:before:)``. The publisher informs the recorders that the numbers of the
+    /// erased records are gone. The retained position at the broker remains: see ``forgetPosition(of:through:)``.
     ///
     /// - Parameters:
     ///   - id: The id of the trackable, tracked or not.

@@ -134,8 +134,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     /// - Parameter all: `true` sends all pending records, `false` one batch of each trackable.
     public func sendRecords(all: Bool) { self.mailbox.post(.sendRecords(all: all)) }
 
-    /// The trackable that was last made the active one, by ``track(_:)`` or by changing to another trackable; `nil` if
-    /// it was removed since.
+    /// The trackable that was last made the active one, by ``track(_:)-(Trackable)`` or by changing to another
+    /// trackable; `nil` if it was removed since.
     public var active: TrackableID? { self.shared.withLock { $0.active } }
 
     /// The publishing state of a trackable (`OFFLINE`, `ONLINE` and so on); `nil` when the trackable is not tracked.
@@ -160,8 +160,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     /// Passes a position to the publisher, and returns at once. The publisher records and publishes the position as its
     /// filters decide.
     ///
-    /// A position with an impossible time (see ``WireLimits/allows(_:)``) is rejected, for example when its time is in
-    /// milliseconds in place of seconds. It is logged, and counted in ``refusedFixes``.
+    /// A position with an impossible time (see ``/TrackingCore/WireLimits/allows(_:)``) is rejected, for example when
+    /// its time is in milliseconds in place of seconds. It is logged, and counted in ``refusedFixes``.
     ///
     /// - Parameters:
     ///   - fix: The position.

@@ -67,10 +67,14 @@ public protocol HistoryStore: Sendable {
     /// Returns at most `limit` trips of a trackable that were under way at a time in `times`. They are ordered by their
     /// start, then their id.
     ///
-    /// A trip without a recorded end counts as under way for ``TripStateMachine/longestSilence`` after its last
-    /// recorded version.
+    /// A trip without a recorded end counts as under way for ``/TrackingCore/TripStateMachine/longestSilence`` after
+    /// its last recorded version.
     ///
-    /// - Parameter last: The last trip of the page before; `nil` for the first page.
+    /// - Parameters:
+    ///   - trackable: The trackable of the trips.
+    ///   - times: The span of time, of which a trip has at least one moment.
+    ///   - last: The last trip of the page before; `nil` for the first page.
+    ///   - limit: The maximum number of trips, ≥ 1.
     /// - Throws: `storeFailed`.
     func trips(
         of trackable: TrackableID, during times: TimeSpan, after last: Trip?, limit: Int
@@ -78,7 +82,11 @@ public protocol HistoryStore: Sendable {
 
     /// Returns at most `limit` events of a trackable at times in `times`, ordered by time, then stream, then `seq`.
     ///
-    /// - Parameter last: The last event of the page before; `nil` for the first page.
+    /// - Parameters:
+    ///   - trackable: The trackable of the events.
+    ///   - times: The span of time of the events.
+    ///   - last: The last event of the page before; `nil` for the first page.
+    ///   - limit: The maximum number of events, ≥ 1.
     /// - Throws: `storeFailed`.
     func events(
         of trackable: TrackableID, during times: TimeSpan, after last: TrackingEvent?, limit: Int

@@ -14,8 +14,8 @@ public struct StoreReport: Hashable, Sendable {
     /// apart with the reason. Notes of possible gaps are stored there too, but are not counted.
     public var refused: Int
     /// The number of streams of which the history rejected a record, because the stream already has
-    /// ``StreamCoverage/maximumRanges`` separate ranges of known numbers. The record is not acknowledged, so the device
-    /// sends it again later.
+    /// ``/TrackingCore/StreamCoverage/maximumRanges`` separate ranges of known numbers. The record is not acknowledged,
+    /// so the device sends it again later.
     public var overfull: Int
 
     init(_ changes: RecordingChanges, newPoints: Int) {

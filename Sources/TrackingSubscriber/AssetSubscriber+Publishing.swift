@@ -8,7 +8,7 @@ extension AssetSubscriber {
     /// accepted the event. An event that is published again after a lost connection may arrive twice.
     ///
     /// - Throws:
-    ///   - `payloadTooLarge` if the event's detail has more than ``WireLimits/maximumDetailBytes`` bytes.
+    ///   - `payloadTooLarge` if the event's detail has more than ``/TrackingCore/WireLimits/maximumDetailBytes`` bytes.
     ///   - `connectionLost` before ``run()``, without a connection, or when the connection is lost before the answer.
     ///   - `notAuthorized` when the broker rejects the event.
     ///   - `stopped` after the end of the subscriber, or when the waiting task is cancelled. The broker receives the
@@ -19,8 +19,8 @@ extension AssetSubscriber {
     }
 
     /// Sends a command to the publisher of a trackable, where the broker's rules allow that. Returns once the broker
-    /// has accepted the command. The publisher answers with a tracking event of kind ``TrackingEvent/Kind/command``, if
-    /// it accepts commands and is connected.
+    /// has accepted the command. The publisher answers with a tracking event of kind
+    /// ``/TrackingCore/TrackingEvent/Kind/command``, if it accepts commands and is connected.
     ///
     /// - Throws:
     ///   - `invalidPayload` or `payloadTooLarge` if the command cannot be encoded.

@@ -85,8 +85,10 @@ public struct ProximityStateMachine: Sendable {
     /// Processes a new estimate of the trackable's arrivals, `nil` after it was cleared. Then decides from the last
     /// known position whether the trackable is near.
     ///
-    /// - Parameter wallClock: The time on the device's wall clock, by which the age of the estimate is determined. With
-    ///   `nil`, when it is unknown or not trusted, an estimate has no effect.
+    /// - Parameters:
+    ///   - estimate: The newest estimate of the arrivals; `nil` after it was cleared.
+    ///   - wallClock: The time on the device's wall clock, by which the age of the estimate is determined. With `nil`,
+    ///     when it is unknown or not trusted, an estimate has no effect.
     /// - Returns: The new value of ``isNear`` when it changed; otherwise `nil`.
     public mutating func estimateChanged(_ estimate: Estimate?, wallClock: UnixTime?) -> Bool? {
         self.estimate.received(estimate)
@@ -96,7 +98,9 @@ public struct ProximityStateMachine: Sendable {
     /// Sets, changes or removes the trackable's destination. Then decides from the last known position whether the
     /// trackable is near.
     ///
-    /// - Parameter wallClock: The time on the device's wall clock; `nil` when it is unknown or not trusted.
+    /// - Parameters:
+    ///   - destination: The new destination; `nil` for none.
+    ///   - wallClock: The time on the device's wall clock; `nil` when it is unknown or not trusted.
     /// - Returns: The new value of ``isNear`` when it changed; otherwise `nil`.
     public mutating func destinationChanged(_ destination: Coordinate?, wallClock: UnixTime? = nil) -> Bool? {
         guard destination != self.destination else { return nil }
@@ -107,7 +111,9 @@ public struct ProximityStateMachine: Sendable {
     /// Sets, changes or removes the threshold of distance and time to arrival. Then decides from the last known
     /// position whether the trackable is near.
     ///
-    /// - Parameter wallClock: The time on the device's wall clock; `nil` when it is unknown or not trusted.
+    /// - Parameters:
+    ///   - threshold: The new threshold; `nil` for none.
+    ///   - wallClock: The time on the device's wall clock; `nil` when it is unknown or not trusted.
     /// - Returns: The new value of ``isNear`` when it changed; otherwise `nil`.
     public mutating func thresholdChanged(_ threshold: ProximityThreshold?, wallClock: UnixTime? = nil) -> Bool? {
         guard threshold != self.threshold else { return nil }

@@ -1,5 +1,5 @@
 /// Decides the resolution of one trackable again after each change of its conditions. The caller passes every change to
-/// ``changed(_:)``. That method returns a resolution only when it differs from the previous one.
+/// ``changed(_:)-(ConditionChange)``. That method returns a resolution only when it differs from the previous one.
 public struct ResolutionStateMachine: Sendable {
     private var policy: any ResolutionPolicy
     private var present: Set<SubscriberID> = []
@@ -32,7 +32,9 @@ public struct ResolutionStateMachine: Sendable {
 
     /// Makes a machine that decides the resolution of a trackable by this policy, under these first conditions.
     ///
-    /// - Parameter conditions: The conditions without subscribers and requests.
+    /// - Parameters:
+    ///   - policy: The policy that decides.
+    ///   - conditions: The conditions without subscribers and requests.
     public init(policy: any ResolutionPolicy, conditions: TrackingConditions) {
         self.policy = policy
         self.conditions = conditions

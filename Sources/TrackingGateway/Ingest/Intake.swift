@@ -108,7 +108,7 @@ public final class Intake: Service {
     ///   - limit: The longest time to wait.
     /// - Returns: The names of the records (stream and number), in the same order.
     /// - Throws: `overloaded` if too many records are being made durable, and the errors of
-    ///   ``AssetPublisher/take(_:for:within:)``.
+    ///   ``/TrackingPublisher/AssetPublisher/take(_:for:within:)``.
     @discardableResult
     public func take(
         _ drafts: [RecordDraft], for id: TrackableID, within limit: Duration

@@ -23,7 +23,7 @@ extension SyntheticRoads {
     /// Matches consecutive fixes with the roads, by the cheapest sequence of positions (the algorithm of Viterbi): near
     /// the fixes, and connected by ways that are about as long as the distances between the fixes.
     ///
-    /// - Throws: ``TrackingError/Code/noRoad`` when no permitted road is near any of the fixes.
+    /// - Throws: ``/TrackingCore/TrackingError/Code/noRoad`` when no permitted road is near any of the fixes.
     public func match(_ request: MatchRequest) async throws(TrackingError) -> RoadMatch {
         var columns: [[Candidate]] = []
         for (index, point) in request.points.enumerated() {

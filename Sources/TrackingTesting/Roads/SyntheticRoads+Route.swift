@@ -6,7 +6,8 @@ extension SyntheticRoads {
 
     /// Finds the fastest route from a position along all stops.
     ///
-    /// - Throws: ``TrackingError/Code/noRoad`` when no permitted road is near a place, or no way leads to a stop.
+    /// - Throws: ``/TrackingCore/TrackingError/Code/noRoad`` when no permitted road is near a place, or no way leads to
+    ///   a stop.
     public func route(_ request: RouteRequest) async throws(TrackingError) -> Route {
         var start = try self.starts(request)
         var legs: [Route.Leg] = []
