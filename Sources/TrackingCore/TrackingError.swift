@@ -21,7 +21,7 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
     /// | ``badCredentials`` | The broker rejected the user name, password or client certificate (MQTT 5: 0x86). | Correct the credentials. |
     /// | ``notAuthorized`` | The broker's rules forbid the connection, topic or filter (MQTT 5: 0x87). | Grant the right at the broker. |
     /// | ``refused`` | The broker rejected a request for a reason that has no code of its own here. The error message states the reason. | Follow the reason; `reasonCode` contains the broker's code. |
-    /// | ``takenOver`` | Another program uses the same client id, or another publisher owns the trackable. | Stop one of the two, or give each a client id of its own. |
+    /// | ``takenOver`` | Another program uses the same client id, another publisher owns the trackable, or another forwarder took the history over. | Stop one of the two, or give each a client id of its own. |
     /// | ``certificateExpired`` | The broker's certificate has expired or is not valid yet. | Renew the certificate; check the device's clock. |
     /// | ``certificateHostMismatch`` | The broker's certificate was issued for another host. | Connect by a name in the certificate. |
     /// | ``certificateUnknownAuthority`` | The broker's certificate was signed by an authority that this program does not trust. | Name the authority's certificate in the TLS settings. |

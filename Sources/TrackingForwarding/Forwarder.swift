@@ -45,7 +45,8 @@ package struct Forwarder: Service {
 
     /// Forwards points until a graceful shutdown or cancellation, or until every point is acknowledged.
     ///
-    /// - Throws: `storeFailed` if the queues cannot be set up; `notAcknowledged`, after the other sinks have acknowledged
+    /// - Throws: `storeFailed` if the queues cannot be set up; `takenOver` if a later forwarder has taken them over;
+    ///   `notAcknowledged`, after the other sinks have acknowledged
     ///   every point, for a sink that rejects the last points of its queue.
     package func run() async throws {
         try await self.store.beginForwarding(to: self.sinks.map(\.address.name))
@@ -56,7 +57,11 @@ package struct Forwarder: Service {
                     group.addTask { await self.forward(to: sink, number: index + 1, client) }
                 }
                 var failure: TrackingError?
-                for await result in group { failure = failure ?? result }
+                for await result in group {
+                    failure = failure ?? result
+                    // Every sink has the same forwarder.
+                    if result?.code == .takenOver { group.cancelAll() }
+                }
                 return failure
             }
         }
@@ -168,6 +173,7 @@ private struct SinkWork {
                 }
             } catch {
                 guard !Task.isCancelled else { return nil }
+                if error.code == .takenOver { return error }
                 self.logger.error(
                     "History could not be read or written while points were forwarded: the points stay in the queue, and the forwarder tries again",
                     metadata: ["sink": "\(self.sink.address)", "reason": "\(error.message)"])

@@ -10,6 +10,9 @@ public protocol ForwardingStore: HistoryStore {
     /// Makes these names the sinks of the history. All stored points, in the order of their times, are added to the
     /// queue of a sink that the history does not know yet. Any other sink is forgotten together with its queue.
     ///
+    /// Only one program forwards the points of a history. A program that calls this method takes the queues over from
+    /// the earlier one, whose next ``nextForwarded(to:except:limit:)`` throws.
+    ///
     /// - Throws: `storeFailed`, `storeBusy`.
     func beginForwarding(to sinks: [String]) async throws(TrackingError)
 
@@ -19,7 +22,7 @@ public protocol ForwardingStore: HistoryStore {
     ///   - sink: The name of the sink.
     ///   - numbers: The numbers of entries that are left out.
     ///   - limit: The largest number of points, ≥ 1.
-    /// - Throws: `storeFailed`.
+    /// - Throws: `takenOver` if another program has called ``beginForwarding(to:)`` since; `storeFailed`.
     func nextForwarded(
         to sink: String, except numbers: [Int64], limit: Int
     ) async throws(TrackingError) -> ForwardPage
@@ -45,6 +48,14 @@ extension ForwardingStore {
     public func nextForwarded(to sink: String, limit: Int) async throws(TrackingError) -> ForwardPage {
         try await self.nextForwarded(to: sink, except: [], limit: limit)
     }
+}
+
+extension TrackingError {
+    /// The error of a program whose queues another forwarder has taken over.
+    static let forwardingTakenOver = TrackingError(
+        .takenOver,
+        "cannot forward on: another 'godwit forward' of the same history was started later and took the queues over. Stop one of the two, or name all servers in one command"
+    )
 }
 
 /// The next points in the queue of a sink, a server to which points are forwarded.

@@ -21,7 +21,8 @@ struct Forward: AsyncParsableCommand {
             The first run sends everything in the history; later runs continue with the points that a server has not \
             acknowledged. The queue of each server is part of the history. Run one forwarder for a history: a server \
             that is no longer named with --to is forgotten, and gets everything again when it is named again. Exit \
-            codes: 66 the history or a file with a secret cannot be read, 69 a server rejects the last points (--once).
+            codes: 66 the history or a file with a secret cannot be read, 69 a server rejects the last points (--once), \
+            77 a forwarder that was started later took the history over.
 
             Example:
               godwit forward --to overland+https://example.org/overland --token-file token

@@ -159,14 +159,13 @@ import TrackingStore
                 try await self.withServer(Array(repeating: .slow, count: 100)) { other, otherPort in
                     let slow = try HTTPSink(
                         try ForwardAddress("overland+http://127.0.0.1:\(otherPort)/in"), secret: nil)
-                    // The queues exist before the forwarder runs.
-                    try await store.beginForwarding(to: [slow.address.name, webhook.address.name])
                     let forwarding = Task {
                         try await Forwarder(store, to: [.http(slow), .http(webhook)], batchSize: 30).run()
                     }
-                    while try await !store.nextForwarded(to: webhook.address.name, limit: 1).entries.isEmpty
-                        || server.requests.withLock({ $0.count }) < 3
-                    {
+                    while server.requests.withLock({ $0.count }) < 3 {
+                        try await Task.sleep(for: .milliseconds(10))
+                    }
+                    while try await !store.nextForwarded(to: webhook.address.name, limit: 1).entries.isEmpty {
                         try await Task.sleep(for: .milliseconds(10))
                     }
                     forwarding.cancel()
@@ -238,6 +237,25 @@ import TrackingStore
                     let left = try await store.nextForwarded(to: sinks[0].address.name, limit: 10).entries
                     #expect(left.compactMap(\.location?.seq) == [29, 30])
                 }
+            }
+        }
+    }
+
+    @Test func aForwarderEndsWhenALaterOneTakesItsQueuesOver() async throws {
+        try await self.withStore { store in
+            try await self.store(1...10, of: "van", in: store)
+            try await self.withServer { server, port in
+                let address = try ForwardAddress("overland+http://127.0.0.1:\(port)/in")
+                let forwarder = Forwarder(store, to: [.http(try HTTPSink(address, secret: nil))], batchSize: 10)
+                let running = Task { try await forwarder.run() }
+                let later = try SQLiteHistoryStore(path: store.path)
+                // The first forwarder begins at some moment: only a claim after its own ends it.
+                let deadline = ContinuousClock.now + .seconds(30)
+                while server.stored.withLock({ $0.isEmpty }), ContinuousClock.now < deadline { await Task.yield() }
+                try await later.beginForwarding(to: [address.name])
+                let error = await #expect(throws: TrackingError.self) { try await running.value }
+                #expect(error?.code == .takenOver)
+                try await later.close()
             }
         }
     }

@@ -56,6 +56,24 @@ import TrackingCore
         }
     }
 
+    @Test(arguments: StoreSubject.allCases) func aLaterForwarderTakesTheQueuesOver(subject: StoreSubject) async throws {
+        try await subject.run { test in
+            try await test.use { first in
+                let first = try #require(first as? any ForwardingStore)
+                _ = try await first.store(batch(points(1...3)))
+                try await first.beginForwarding(to: ["a"])
+                try await test.use { second in
+                    let second = try #require(second as? any ForwardingStore)
+                    try await second.beginForwarding(to: ["a"])
+                    await #expect(throws: TrackingError.forwardingTakenOver) {
+                        try await first.nextForwarded(to: "a", limit: 10)
+                    }
+                    #expect(self.seqs(try await second.nextForwarded(to: "a", limit: 10)) == [1, 2, 3])
+                }
+            }
+        }
+    }
+
     @Test(arguments: StoreSubject.allCases) func aPageHasThePointsOfOneTrackable(subject: StoreSubject) async throws {
         try await self.run(subject) { store in
             try await store.beginForwarding(to: ["a"])

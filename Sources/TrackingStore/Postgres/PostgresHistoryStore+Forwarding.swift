@@ -1,3 +1,4 @@
+import Synchronization
 public import TrackingCore
 
 /// The queues of the points that are forwarded to sinks, in PostgreSQL. The tables exist only once a forwarder has used
@@ -5,8 +6,8 @@ public import TrackingCore
 extension PostgresHistoryStore: ForwardingStore {
     /// Sets the sinks of the history. See ``ForwardingStore/beginForwarding(to:)``.
     public func beginForwarding(to sinks: [String]) async throws(TrackingError) {
-        try await self.writer.perform { connection throws(TrackingError) in
-            guard try Self.sinks(connection) != sinks.sorted() else { return }
+        let claim = try await self.writer.perform { connection throws(TrackingError) in
+            guard try Self.sinks(connection) != sinks.sorted() else { return try Self.claim(connection) }
             try connection.runAll("BEGIN; \(Self.forwardingTables)")
             // No point may be stored between the filling of a new queue and the commit.
             try connection.runAll("LOCK TABLE point IN SHARE ROW EXCLUSIVE MODE")
@@ -23,13 +24,21 @@ extension PostgresHistoryStore: ForwardingStore {
                 INSERT INTO forward_queue (sink, trackable, time, stream, seq)
                 SELECT new.number, p.trackable, p.time, p.stream, p.seq FROM new, point p ORDER BY p.time
                 """, [names])
+            let claim = try Self.claim(connection)
             try connection.runAll("COMMIT")
+            return claim
         }
+        self.forwardingClaim.withLock { $0 = claim }
+    }
+
+    /// Makes this program the forwarder of the history, and returns the number by which the history knows it.
+    private static func claim(_ connection: PostgresConnection) throws(TrackingError) -> Int64 {
+        try connection.run("UPDATE forward_claim SET number = number + 1 RETURNING number").integer(0, 0)
     }
 
     /// Returns the names of the known sinks, sorted; `nil` if the history lacks a table of the queues.
     private static func sinks(_ connection: PostgresConnection) throws(TrackingError) -> [String]? {
-        let table = "\(PostgresHistorySchema.name).forward_quarantine"
+        let table = "\(PostgresHistorySchema.name).forward_claim"
         guard try !connection.run("SELECT to_regclass('\(table)')::text").isNull(0, 0) else { return nil }
         let rows = try connection.run("SELECT name FROM forward_sink")
         return (0..<rows.count).map { rows.text($0, 0) }.sorted()
@@ -39,7 +48,10 @@ extension PostgresHistoryStore: ForwardingStore {
     public func nextForwarded(
         to sink: String, except numbers: [Int64], limit: Int
     ) async throws(TrackingError) -> ForwardPage {
-        try await self.reader.perform { connection throws(TrackingError) in
+        let claim = self.forwardingClaim.withLock { $0 }
+        return try await self.reader.perform { connection throws(TrackingError) in
+            let last = try connection.run("SELECT number FROM forward_claim").integer(0, 0)
+            guard claim == last else { throw TrackingError.forwardingTakenOver }
             let rows = try connection.run(
                 Self.nextForwarded,
                 [
@@ -99,6 +111,8 @@ extension PostgresHistoryStore: ForwardingStore {
         CREATE TABLE IF NOT EXISTS forward_quarantine (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
             sink bigint NOT NULL, trackable bigint NOT NULL, time float8 NOT NULL, stream bigint NOT NULL,
             seq bigint NOT NULL, reason text NOT NULL);
+        CREATE TABLE IF NOT EXISTS forward_claim (number bigint NOT NULL);
+        INSERT INTO forward_claim SELECT 0 WHERE NOT EXISTS (SELECT FROM forward_claim);
         CREATE INDEX IF NOT EXISTS forward_order ON forward_queue (sink, number);
         CREATE INDEX IF NOT EXISTS forward_rejected ON forward_quarantine (trackable, time, stream, seq);
         CREATE INDEX IF NOT EXISTS forward_point ON forward_queue (trackable, time, stream, seq);

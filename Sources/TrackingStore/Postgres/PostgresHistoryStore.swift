@@ -8,6 +8,8 @@ public final class PostgresHistoryStore: HistoryStore {
     let known = Mutex(PostgresLedger())
     /// The lease without which nothing is written; `nil` for a recorder that needs none.
     private let lease = Mutex<RecorderLease?>(nil)
+    /// The number by which the history knows this program as its forwarder; `nil` if it has not begun to forward.
+    let forwardingClaim = Mutex<Int64?>(nil)
     /// `true` after ``reconnect()``, until the next write empties the cache.
     private let isStale = Mutex(false)
 

@@ -1,4 +1,5 @@
 import GRDB
+import Synchronization
 public import TrackingCore
 import TrackingSQLite
 
@@ -7,7 +8,7 @@ import TrackingSQLite
 extension SQLiteHistoryStore: ForwardingStore {
     /// Sets the sinks of the history. See ``ForwardingStore/beginForwarding(to:)``.
     public func beginForwarding(to sinks: [String]) async throws(TrackingError) {
-        try await self.write { db, _ in
+        let claim = try await self.write { db, _ in
             for statement in Self.forwardingTables { try db.execute(sql: statement) }
             let known = try String.fetchAll(db, sql: "SELECT name FROM forward_sink")
             for name in known where !sinks.contains(name) {
@@ -26,7 +27,12 @@ extension SQLiteHistoryStore: ForwardingStore {
                         SELECT ?, trackable, time, stream, seq FROM point ORDER BY time
                         """, arguments: [db.lastInsertedRowID])
             }
+            try db.execute(sql: "INSERT INTO forward_claim DEFAULT VALUES")
+            let claim = db.lastInsertedRowID
+            try db.execute(sql: "DELETE FROM forward_claim WHERE number < ?", arguments: [claim])
+            return claim
         }
+        self.forwardingClaim.withLock { $0 = claim }
     }
 
     /// Returns the oldest points in the queue of a sink, and leaves them there. See ``ForwardingStore/nextForwarded(to:except:limit:)``.
@@ -34,7 +40,10 @@ extension SQLiteHistoryStore: ForwardingStore {
         to sink: String, except numbers: [Int64], limit: Int
     ) async throws(TrackingError) -> ForwardPage {
         let leftOut = "[\(numbers.map(String.init).joined(separator: ","))]"
+        let claim = self.forwardingClaim.withLock { $0 }
         return try await self.read { db in
+            let last = try Int64.fetchOne(db, sql: "SELECT max(number) FROM forward_claim")
+            guard claim == last else { throw TrackingError.forwardingTakenOver }
             let row = try DirectStatement(Self.nextForwarded, in: db)
             defer { row.reset() }
             row.bind(sink, 1)
@@ -106,6 +115,7 @@ extension SQLiteHistoryStore: ForwardingStore {
         trackable INTEGER NOT NULL, time REAL NOT NULL, stream INTEGER NOT NULL, seq INTEGER NOT NULL, \
         reason TEXT NOT NULL) STRICT
         """,
+        "CREATE TABLE IF NOT EXISTS forward_claim (number INTEGER PRIMARY KEY AUTOINCREMENT) STRICT",
         "CREATE INDEX IF NOT EXISTS forward_order ON forward_queue (sink, number)",
         "CREATE INDEX IF NOT EXISTS forward_rejected ON forward_quarantine (trackable, time, stream, seq)",
         "CREATE INDEX IF NOT EXISTS forward_point ON forward_queue (trackable, time, stream, seq)",

@@ -15,6 +15,8 @@ public final class SQLiteHistoryStore: HistoryStore {
     /// the files at the path again.
     private let opened: Mutex<Opened?>
     private let ledger = Mutex(Ledger())
+    /// The number by which the history knows this program as its forwarder; `nil` if it has not begun to forward.
+    let forwardingClaim = Mutex<Int64?>(nil)
 
     private struct Opened {
         var pool: DatabasePool
