@@ -56,7 +56,7 @@ drills: setup
 	GODWIT_DRILL_TRACKABLES=10000 swift test $(SWIFT_FLAGS) --filter RetainedDrillTests
 	GODWIT_DRILL_ORDERS=10000 swift test $(SWIFT_FLAGS) --filter AnyOrderTests
 	GODWIT_DRILL_ALONE=1 swift test $(SWIFT_FLAGS) --filter 'AppCredentialTests|RabbitMQTests'
-	GODWIT_DRILL_ROUNDS=5 swift test $(SWIFT_FLAGS) --filter 'PairDrillTests|NATSDrillTests'
+	GODWIT_DRILL_ROUNDS=5 swift test $(SWIFT_FLAGS) --filter 'PairDrillTests|NATSDrillTests|RabbitMQDrillTests'
 	GODWIT_DRILL_DRIVES=30 swift test $(SWIFT_FLAGS) --filter EnhanceDrillTests
 
 # Tries a broker: make certify BROKER=mqtts://me@broker.example.org, with the password in GODWIT_PASSWORD. OTHER is a second address of

@@ -15,7 +15,9 @@ final class EngineScene: Sendable {
     /// The port of each broker for users with a password.
     let ports: [Int]
     /// The trackables, each with an agent of its own.
-    let trackables = ["van-0", "van-1"].map { try! TrackableID($0) }  // valid names
+    let trackables: [TrackableID]
+    /// The speed at which the agents of a cluster replay their drives: many agents replay more slowly.
+    var speed: String { self.trackables.count > 2 ? "4" : "20" }
     private let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-engine-\(UUID().uuidString)")
     private var history: String { "sqlite:\(self.path("history.sqlite"))" }
 
@@ -34,6 +36,15 @@ final class EngineScene: Sendable {
             "cluster/nats up", options, nodes: ["n1", "n2", "n3"], ports: [ports[0], ports[3], ports[6]])
     }
 
+    /// Starts three nodes of RabbitMQ, for twelve agents.
+    static func rabbitMQ() async throws -> EngineScene {
+        let ports = try (0..<10).map { _ in try LoopbackPort.free() }
+        let options = ["--ports", ports.map(String.init).joined(separator: ",")]
+        return try await EngineScene(
+            "cluster/rabbitmq up", options, nodes: ["n1", "n2", "n3"], ports: [ports[0], ports[3], ports[6]],
+            agents: 12)
+    }
+
     /// `true` if the NATS server is installed.
     static var hasNATS: Bool {
         let environment = ProcessInfo.processInfo.environment
@@ -43,7 +54,10 @@ final class EngineScene: Sendable {
     }
 
     /// Makes the users, and starts the brokers with them.
-    private init(_ script: String, _ options: [String], nodes: [String], ports: [Int]) async throws {
+    private init(
+        _ script: String, _ options: [String], nodes: [String], ports: [Int], agents: Int = 2
+    ) async throws {
+        self.trackables = (0..<agents).map { try! TrackableID("van-\($0)") }  // valid names
         let folder = self.folder.path()
         self.up = [script, "--dir", "'\(folder)/brokers'"]
         (self.nodes, self.ports) = (nodes, ports)
@@ -58,7 +72,8 @@ final class EngineScene: Sendable {
     }
 
     deinit {
-        for file in self.nodes.map({ "\($0)/pid" }) {
+        // The cluster of RabbitMQ has a port mapper.
+        for file in self.nodes.map({ "\($0)/pid" }) + ["epmd.pid"] {
             if let id = self.processID(in: file) { Glibc.kill(id, SIGKILL) }
         }
         try? FileManager.default.removeItem(at: self.folder)

@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 import Synchronization
 import TestSupport
 import Testing
@@ -15,57 +14,18 @@ import TrackingTesting
     .serialized, .enabled(if: EngineScene.hasNATS && EngineScene.rounds != nil, "a drill: GODWIT_DRILL_ROUNDS, NATS"),
     .timeLimit(.minutes(30)))
 struct NATSDrillTests {
-    /// A cluster with a recorder, a watcher and agents, each at another node first.
-    private struct Play {
-        let scene: EngineScene
-        let recorder, watcher: RunningProgram
-        let agents: [RunningProgram]
-
-        init() async throws {
-            let scene = try await EngineScene.nats()
-            self.scene = scene
-            self.recorder = try await scene.recorder(at: [0, 1, 2])
-            self.watcher = try scene.watcher(at: [1, 2, 0])
-            self.agents = try scene.trackables.enumerated().map { index, trackable in
-                try scene.agent(trackable, speed: "20", at: [index, 2, 1 - index])
-            }
-            try await self.progress()
-        }
-
-        func progress() async throws { try await self.scene.waitForProgress(of: self.agents, self.watcher) }
-
-        func expectStoredOnce() async throws {
-            try await self.progress()
-            try await self.scene.expectStoredOnce(self.agents)
-            for program in [self.watcher, self.recorder] {
-                #expect(try await program.end().code == 0, "\(program.errors)")
-            }
-        }
-    }
-
     @Test func nodesThatAreKilledInTurnLoseNothing() async throws {
-        let play = try await Play()
-        for node in (0..<(EngineScene.rounds ?? 1)).flatMap({ _ in play.scene.nodes }) {
-            try await play.scene.waitForLastingConnections()
-            try await play.scene.kill(node)
-            try await play.progress()
-            try await play.scene.start()
-            try await play.progress()
-        }
-        #expect(play.scene.longestPause(of: play.watcher) <= 15)
+        let play = try await ClusterPlay(.nats())
+        try await play.killInTurn()
+        #expect(play.longestPause <= 15)
         try await play.expectStoredOnce()
     }
 
     @Test func aFrozenNodeAndTheLossOfTheMajorityLoseNothing() async throws {
-        let play = try await Play()
-        try play.scene.signal("n1", SIGSTOP)
-        try await Task.sleep(for: .seconds(30))  // the length of the fault
-        try play.scene.signal("n1", SIGCONT)
-        try await play.progress()
-        #expect(play.scene.longestPause(of: play.watcher) <= 20)
-        for node in ["n1", "n2"] { try await play.scene.kill(node) }
-        try await Task.sleep(for: .seconds(10))  // the length of the fault
-        try await play.scene.start()
+        let play = try await ClusterPlay(.nats())
+        try await play.freeze("n1")
+        #expect(play.longestPause <= 20)
+        try await play.loseTheMajority()
         try await play.expectStoredOnce()
     }
 
