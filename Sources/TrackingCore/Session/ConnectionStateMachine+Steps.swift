@@ -64,7 +64,12 @@ extension ConnectionStateMachine {
 
     /// Handles a lost connection. The client waits and connects again. It uses the same broker address if the
     /// connection lasted at least ``Configuration/settlesAfter``, and otherwise the next address.
-    mutating func lost(_ reason: TrackingError, since: MonotonicTime, now: MonotonicTime) -> [Action] {
+    ///
+    /// - Parameter isSilent: `true` if the broker did not answer. The client then uses the next address: a broker that
+    ///   is frozen, or cut off, would let the attempt at its address wait for ``Configuration/connectTimeout``.
+    mutating func lost(
+        _ reason: TrackingError, isSilent: Bool = false, since: MonotonicTime, now: MonotonicTime
+    ) -> [Action] {
         let lasted = since.duration(to: now)
         self.renewal.disconnected()
         // The next attempt may begin much later.
@@ -72,8 +77,11 @@ extension ConnectionStateMachine {
         if lasted >= self.configuration.settlesAfter {
             self.backoff.reset()
             self.shortLives = 0
-        } else {
+        }
+        if isSilent || lasted < self.configuration.settlesAfter {
             self.endpoint = (self.endpoint + 1) % self.configuration.endpoints
+        }
+        if lasted < self.configuration.settlesAfter {
             // A malformed packet (0x81) is no sign of a second program with the same client id.
             self.shortLives += reason.code == .notAuthorized || reason.reasonCode == 0x81 ? 0 : 1
         }

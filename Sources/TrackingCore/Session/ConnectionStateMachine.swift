@@ -235,11 +235,17 @@ public struct ConnectionStateMachine: Sendable {
     /// Handles that the connection was lost for the given reason. The client connects again after a wait, unless the
     /// user of the connection had asked to close it.
     ///
+    /// - Parameters:
+    ///   - reason: The reason of the loss.
+    ///   - isSilent: `true` if the broker did not answer a ping. The client then connects to the next address.
+    ///   - now: The time on the monotonic clock.
     /// - Returns: The actions that the caller must perform, in order.
-    public mutating func connectionLost(_ reason: TrackingError, now: MonotonicTime) -> [Action] {
+    public mutating func connectionLost(
+        _ reason: TrackingError, isSilent: Bool = false, now: MonotonicTime
+    ) -> [Action] {
         switch self.state {
         case .online(_, let since, _), .renewing(let since, _, _):
-            return self.lost(reason, since: since, now: now)
+            return self.lost(reason, isSilent: isSilent, since: since, now: now)
         case .closing(let since, _), .leaving(let since, _):
             return self.end(reason, since: since, now: now)
         case .idle, .asking, .connecting, .waiting, .ended:
@@ -358,7 +364,7 @@ public struct ConnectionStateMachine: Sendable {
                 connection to the broker ended: the broker left a message unanswered for \
                 \(self.configuration.answerTimeout). The client connects again
                 """)
-            return [.abandon] + self.lost(error, since: since, now: now)
+            return [.abandon] + self.lost(error, isSilent: true, since: since, now: now)
         case .renewing(let since, _, let isLeaving):
             return isLeaving
                 ? [.abandon] + self.renewed(since: since, now: now) : self.leaveToRenew(since: since, now: now)

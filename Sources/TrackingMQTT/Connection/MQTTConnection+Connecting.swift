@@ -106,7 +106,7 @@ extension MQTTConnection {
             self.suspectUnanswered(result)
             if isGoodbye, !self.machine.isOnline { return self.waitForClosing(link) }
             self.closeLink()
-            self.perform(self.machine.connectionLost(reason, now: self.now))
+            self.perform(self.machine.connectionLost(reason, isSilent: result.isUnansweredPing, now: self.now))
         } else if acceptance == nil, !link.isUp, !link.addresses.isEmpty {
             self.openNextAddress()
         } else {

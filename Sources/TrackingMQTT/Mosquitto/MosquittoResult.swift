@@ -42,6 +42,9 @@ struct MosquittoResult: Error, Hashable {
     /// `true` if libmosquitto refused a packet because it is larger than the broker accepts.
     var isTooLarge: Bool { self.code == MOSQ_ERR_OVERSIZE_PACKET.rawValue }
 
+    /// `true` if the connection ended because the broker did not answer a ping.
+    var isUnansweredPing: Bool { self.code == MOSQ_ERR_KEEPALIVE.rawValue }
+
     /// `true` if the connection ended because the broker sent a malformed packet.
     var isMalformed: Bool {
         let codes = [MOSQ_ERR_PROTOCOL, MOSQ_ERR_MALFORMED_PACKET, MOSQ_ERR_MALFORMED_UTF8]

@@ -276,6 +276,24 @@ import Testing
         #expect(try self.disconnection(actions).reason?.code == .connectionLost)
     }
 
+    @Test func aBrokerThatDoesNotAnswerIsNotTriedNext() throws {
+        var talk = Talk(endpoints: 2)
+        _ = talk.started()
+        _ = talk.accepted()
+        talk.wait(.seconds(60))
+        talk.machine.answersAwaited(since: talk.now)
+        #expect(try talk.timer().first == .abandon)
+        #expect(try talk.timer() == [self.attempt(1, connection: 1)])
+        _ = talk.accepted()
+        talk.wait(.seconds(60))
+        _ = talk.machine.connectionLost(self.lost, isSilent: true, now: talk.now)
+        #expect(try talk.timer() == [self.attempt(connection: 2)])
+        _ = talk.accepted()
+        talk.wait(.seconds(60))
+        _ = talk.lost(self.lost)
+        #expect(try talk.timer() == [self.attempt(connection: 3)], "a broker that closes a connection may restart")
+    }
+
     @Test func withoutUnansweredMessagesNothingIsAwaited() {
         var talk = Talk()
         _ = talk.started()
