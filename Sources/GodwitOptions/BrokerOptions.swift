@@ -66,6 +66,14 @@ public struct BrokerOptions: ParsableArguments, Sendable {
         help: ArgumentHelp("Use this private key of --cert, PEM.", valueName: "path", visibility: .hidden))
     public var key: String?
 
+    /// The quality of service, 0 or 1, of the subscriptions that end with the connection. Those of a recorder's intake
+    /// always have 1.
+    @Option(
+        help: ArgumentHelp(
+            "Subscribe at this quality of service, 0 or 1, where the session ends with the connection. Use 0 on a cluster of RabbitMQ or NATS.",
+            valueName: "qos", visibility: .hidden))
+    public var subscriptionQos = 1
+
     /// `true` to end the program when the broker cannot be reached or refuses the connection, instead of trying again:
     /// at the start, and also later, when a lost connection cannot be made again.
     @Flag(help: "End when the broker cannot be reached (exit code 69) or refuses (77), instead of trying again.")
@@ -102,6 +110,9 @@ public struct BrokerOptions: ParsableArguments, Sendable {
     public func validate() throws {
         guard Logger.Level(rawValue: self.logLevel) != nil else {
             throw ValidationError("--log-level must be error, warning, info, debug or trace, not '\(self.logLevel)'")
+        }
+        guard MQTTConfiguration.SubscriptionQoS(rawValue: self.subscriptionQos) != nil else {
+            throw ValidationError("--subscription-qos must be 0 or 1, not \(self.subscriptionQos)")
         }
         do throws(TrackingError) {
             _ = try TopicRoot(self.topicRoot)
@@ -301,6 +312,7 @@ extension BrokerOptions {
                 .invalidConfiguration, "\(missing) is missing: --cert and --key must be given together")
         }
         var configuration = base
+        configuration.subscriptionQoS = .init(rawValue: self.subscriptionQos) ?? .atLeastOnce
         configuration.logger = Logger(label: "godwit.mqtt")
         configuration.credentials = try self.login()
         if let user { configuration.credentials?.user = user }

@@ -10,7 +10,7 @@ struct FileSettings {
     /// file that several commands read.
     static let shared: Set<String> = [
         "broker", "password-file", "password-command", "password", "topic-root", "ca", "cert", "key", "fail-fast",
-        "log-level", "store",
+        "log-level", "store", "subscription-qos",
         "state", "units",
     ]
     /// The long names of the options for the login at one broker: the password and the certificates.

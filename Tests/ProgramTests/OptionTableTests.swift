@@ -19,7 +19,7 @@ import Testing
         ("broker", "mqtts://me@broker.example.org"), ("password-file", "/etc/godwit/password"), ("password", "a,b"),
         ("password-command", "vault read van-7"),
         ("client-id", "box-1"), ("topic-root", "acme/eu"), ("ca", "/etc/ca.crt"), ("cert", "/etc/me.crt"),
-        ("key", "/etc/me.key"), ("fail-fast", nil), ("log-level", "debug"),
+        ("key", "/etc/me.key"), ("fail-fast", nil), ("log-level", "debug"), ("subscription-qos", "0"),
     ]
 
     static let run = Self.rows(

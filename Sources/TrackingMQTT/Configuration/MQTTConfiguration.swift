@@ -36,6 +36,21 @@ public struct MQTTConfiguration: Sendable {
     public var client: ClientID
     /// The lifetime of the client's subscriptions and messages at the broker.
     public var session = Session.clean
+    /// The quality of service (QoS) of the subscriptions.
+    public enum SubscriptionQoS: Int, Hashable, Sendable {
+        /// The client does not acknowledge the messages that it receives.
+        case atMostOnce = 0
+        /// The client acknowledges each message that it receives.
+        case atLeastOnce = 1
+    }
+
+    /// The quality of service of the subscriptions of a clean session. A kept session always has
+    /// ``SubscriptionQoS/atLeastOnce``.
+    ///
+    /// Use ``SubscriptionQoS/atMostOnce`` for clusters that make a copied queue of each subscription at QoS 1, such as
+    /// RabbitMQ and NATS. A clean session ends with its connection, so the client loses the messages of an interrupted
+    /// connection in both cases. Mosquitto drops messages at QoS 0 if a client reads too slowly.
+    public var subscriptionQoS = SubscriptionQoS.atLeastOnce
     /// The time without a packet from the client to the broker after which the client sends a ping, 5 to 60 s.
     public var keepAlive = Duration.seconds(30)
     /// The user name and password with which the client signs in; `nil` for a broker that requires none. They have no

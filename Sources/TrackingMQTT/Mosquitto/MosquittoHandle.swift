@@ -47,6 +47,7 @@ final class MosquittoHandle {
     /// The descriptor of the socket. It is a duplicate, because libmosquitto's own descriptor points to a pipe while
     /// libmosquitto reads without TLS, and because libmosquitto closes its own one right after a DISCONNECT.
     let descriptor: Int32
+    private let subscriptionQoS: Int32
     private var ownsDescriptor = true
 
     /// Creates a libmosquitto client and begins to connect it.
@@ -75,6 +76,7 @@ final class MosquittoHandle {
         self.sink = sink
         self.pipe = settings.pipe
         self.version = settings.version
+        self.subscriptionQoS = isClean ? Int32(settings.configuration.subscriptionQoS.rawValue) : 1
         self.packetCheck = Self.packetCheck(settings)
         self.descriptor = descriptor
         self.tls = tls
@@ -124,11 +126,12 @@ final class MosquittoHandle {
         return packet
     }
 
-    /// Queues a subscription at QoS 1 and returns its packet id. Each filter must be valid.
+    /// Queues a subscription and returns its packet id. Each filter must be valid.
     func subscribe(_ filters: [String]) throws(MosquittoResult) -> Int32 {
         var packet: Int32 = 0
         let code = Self.withCStrings(filters) { list in
-            mosquitto_subscribe_multiple(self.pointer, &packet, Int32(filters.count), list, 1, 0, nil)
+            mosquitto_subscribe_multiple(
+                self.pointer, &packet, Int32(filters.count), list, self.subscriptionQoS, 0, nil)
         }
         try MosquittoResult.check(code)
         return packet

@@ -22,7 +22,7 @@ enum LiveSettings {
     /// if the destination is published.
     static let local: Set<String> = [
         "broker", "password", "password-command", "password-file", "client-id", "topic-root", "ca", "cert", "key",
-        "config", "source",
+        "subscription-qos", "config", "source",
         "battery", "spool", "socket", "metrics-file", "notify", "allow-commands", "acknowledge-by", "send-resolution",
         "forward", "token-file", "secret-file",
     ]
