@@ -119,9 +119,11 @@ up() {
 
 # Waits until a node that was started is healthy. One of three nodes, on a machine of its own, waits for a second one.
 await() {
-    wait_until "$([ -n "$only" ] && echo 30 || echo "$patience")" healthy_or_ended "$1" || true
+    assist "$1"
+    in_time=no
+    ! wait_until "$([ -n "$only" ] && echo 30 || echo "$patience")" healthy_or_ended "$1" || in_time=yes
     is_up "$1" || die 1 "cannot start the node $1: $(tail -n 2 "$(log_of "$1")" | tr '\n' ' ')(all of it: $(log_of "$1"))"
-    if is_healthy "$1"; then
+    if [ $in_time = yes ]; then
         echo "$program: $1 runs, process $(cat "$dir/$1/pid")" >&2
     elif [ -n "$only" ]; then
         echo "$program: $1 runs, and is healthy when a second node does" >&2
@@ -135,6 +137,9 @@ down() {
     for node in $nodes; do ! is_up "$node" || return 0; done
     all_ended
 }
+
+# An engine whose nodes need help to become healthy gives it here.
+assist() { :; }
 
 # An engine with a program beside its nodes ends it here.
 all_ended() { :; }
