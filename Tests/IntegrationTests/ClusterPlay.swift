@@ -1,4 +1,5 @@
 import Foundation
+import Foundation
 import Glibc
 import TestSupport
 import Testing
@@ -19,39 +20,59 @@ struct ClusterPlay {
         try await self.progress()
     }
 
-    /// The longest time in which the watcher received no position of a trackable, in seconds.
-    var longestPause: Double { self.scene.longestPause(of: self.watcher) }
-
     /// Kills each node in turn, as often as the environment says, and starts it again.
-    func killInTurn() async throws {
+    ///
+    /// - Returns: The longest pause of the watcher in seconds.
+    func killInTurn() async throws -> Double {
+        var longest = 0.0
         for node in (0..<(EngineScene.rounds ?? 1)).flatMap({ _ in self.scene.nodes }) {
             try await self.scene.waitForLastingConnections()
-            try await self.scene.kill(node)
-            try await self.progress()
-            try await self.scene.start()
-            try await self.progress()
+            longest = max(longest, try await self.pause("kill -9 of \(node)") { try await self.scene.kill(node) })
+            longest = max(longest, try await self.pause("\(node) runs again") { try await self.scene.start() })
         }
+        return longest
     }
 
     /// Stops a node for 30 s, without an end of its connections.
-    func freeze(_ node: String) async throws {
-        try self.scene.signal(node, SIGSTOP)
-        try await Task.sleep(for: .seconds(30))  // the length of the fault
-        try self.scene.signal(node, SIGCONT)
-        try await self.progress()
+    ///
+    /// - Returns: The longest pause of the watcher in seconds.
+    func freeze(_ node: String) async throws -> Double {
+        try await self.scene.waitForLastingConnections()
+        return try await self.pause("\(node) frozen for 30 s") {
+            try self.scene.signal(node, SIGSTOP)
+            try await Task.sleep(for: .seconds(30))  // the length of the fault
+            try self.scene.signal(node, SIGCONT)
+        }
     }
 
     /// Kills two of the three nodes, and starts them after 10 s.
-    func loseTheMajority() async throws {
-        for node in ["n1", "n2"] { try await self.scene.kill(node) }
-        try await Task.sleep(for: .seconds(10))  // the length of the fault
-        try await self.scene.start()
+    ///
+    /// - Returns: The longest pause of the watcher in seconds.
+    func loseTheMajority() async throws -> Double {
+        try await self.scene.waitForLastingConnections()
+        return try await self.pause("n1 and n2 killed for 10 s") {
+            for node in ["n1", "n2"] { try await self.scene.kill(node) }
+            try await Task.sleep(for: .seconds(10))  // the length of the fault
+            try await self.scene.start()
+        }
     }
 
-    /// Ends the programs, and checks that the history has each recorded point once.
-    func expectStoredOnce() async throws {
+    /// Plays a fault, waits until everything works again, and prints the longest pause of the watcher.
+    private func pause(_ fault: String, _ play: () async throws -> Void) async throws -> Double {
+        let start = Date().timeIntervalSince1970
+        try await play()
         try await self.progress()
-        try await self.scene.expectStoredOnce(self.agents)
+        let pause = self.scene.longestPause(of: self.watcher, since: start)
+        print("\(fault): the watcher's longest pause is \((pause * 10).rounded() / 10) s")
+        return pause
+    }
+
+    /// Ends the programs, and checks that the history has each recorded point once, and at least `count` points.
+    func expectStoredOnce(atLeast count: Int = 0) async throws {
+        try await self.progress()
+        let stored = try await self.scene.expectStoredOnce(self.agents)
+        print("\(stored) points are stored")
+        #expect(stored >= count)
         for program in [self.watcher, self.recorder] {
             #expect(try await program.end().code == 0, "\(program.errors)")
         }

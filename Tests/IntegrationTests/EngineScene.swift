@@ -16,6 +16,8 @@ final class EngineScene: Sendable {
     let ports: [Int]
     /// The trackables, each with an agent of its own.
     let trackables: [TrackableID]
+    /// Further options of each program.
+    private let programOptions: [String]
     /// The speed at which the agents of a cluster replay their drives: many agents replay more slowly.
     var speed: String { self.trackables.count > 2 ? "4" : "20" }
     private let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-engine-\(UUID().uuidString)")
@@ -33,7 +35,8 @@ final class EngineScene: Sendable {
         let ports = try (0..<9).map { _ in try LoopbackPort.free() }
         let options = ["--ports", ports.map(String.init).joined(separator: ",")]
         return try await EngineScene(
-            "cluster/nats up", options, nodes: ["n1", "n2", "n3"], ports: [ports[0], ports[3], ports[6]])
+            "cluster/nats up", options, nodes: ["n1", "n2", "n3"], ports: [ports[0], ports[3], ports[6]],
+            programOptions: ["--subscription-qos", "0"])
     }
 
     /// Starts three nodes of RabbitMQ, for twelve agents.
@@ -42,7 +45,7 @@ final class EngineScene: Sendable {
         let options = ["--ports", ports.map(String.init).joined(separator: ",")]
         return try await EngineScene(
             "cluster/rabbitmq up", options, nodes: ["n1", "n2", "n3"], ports: [ports[0], ports[3], ports[6]],
-            agents: 12)
+            agents: 12, programOptions: ["--subscription-qos", "0"])
     }
 
     /// `true` if the NATS server is installed.
@@ -55,8 +58,10 @@ final class EngineScene: Sendable {
 
     /// Makes the users, and starts the brokers with them.
     private init(
-        _ script: String, _ options: [String], nodes: [String], ports: [Int], agents: Int = 2
+        _ script: String, _ options: [String], nodes: [String], ports: [Int], agents: Int = 2,
+        programOptions: [String] = []
     ) async throws {
+        self.programOptions = programOptions
         self.trackables = (0..<agents).map { try! TrackableID("van-\($0)") }  // valid names
         let folder = self.folder.path()
         self.up = [script, "--dir", "'\(folder)/brokers'"]
@@ -145,20 +150,21 @@ final class EngineScene: Sendable {
             ], as: "box-\(trackable)", at: order)
     }
 
-    /// Waits until each agent has recorded, and each watcher has printed, some more positions.
-    func waitForProgress(of agents: [RunningProgram], _ watchers: RunningProgram...) async throws {
-        let recorded = agents.map { $0.loggedRecords.count + 30 }
-        let printed = watchers.map { watcher in self.trackables.map { Self.positions(of: $0, in: watcher).count + 3 } }
-        try await waitUntil {
-            zip(agents, recorded).allSatisfy { $0.loggedRecords.count >= $1 }
-                && zip(watchers, printed).allSatisfy { watcher, counts in
-                    zip(self.trackables, counts).allSatisfy { Self.positions(of: $0, in: watcher).count >= $1 }
-                }
+    /// Waits until each agent has recorded, and the watcher has printed, some more positions.
+    func waitForProgress(of agents: [RunningProgram], _ watcher: RunningProgram) async throws {
+        func counts() -> [Int] {
+            let printed = watcher.printedPositions
+            return agents.map(\.loggedRecords.count) + self.trackables.map { printed["\($0)"]?.count ?? 0 }
         }
+        let wanted = zip(counts(), agents.map { _ in 30 } + self.trackables.map { _ in 3 }).map { $0 + $1 }
+        try await waitUntil(within: .seconds(240)) { zip(counts(), wanted).allSatisfy { $0 >= $1 } }
     }
 
     /// Ends the agents, sends the rest of their logs, and checks that the history has each of their records once.
-    func expectStoredOnce(_ agents: [RunningProgram]) async throws {
+    ///
+    /// - Returns: The number of points in the history.
+    @discardableResult func expectStoredOnce(_ agents: [RunningProgram]) async throws -> Int {
+        var total = 0
         for (trackable, agent) in zip(self.trackables, agents) {
             agent.terminate()
             _ = try await agent.result(within: .seconds(60))
@@ -170,9 +176,11 @@ final class EngineScene: Sendable {
             let stored = try await self.stored(trackable)
             let numbers = (total: stored.count, different: Set(stored).count)
             #expect(numbers.total == numbers.different, "a point is stored twice")
+            total += numbers.total
             let verified = try await Programs.run("godwit", ["verify", "\(trackable)", "--store", self.history])
             #expect(verified.code == 0, "\(verified.output) \(verified.errors)")
         }
+        return total
     }
 
     private func stored(_ trackable: TrackableID) async throws -> [TestRecorder.Name] {
@@ -182,20 +190,14 @@ final class EngineScene: Sendable {
         return names
     }
 
-    /// The positions of a trackable that a watcher has printed, as lines of JSON.
-    static func positions(of trackable: TrackableID, in watcher: RunningProgram) -> [Substring] {
-        watcher.output.split(separator: "\n").filter { line in
-            line.contains(#""event":"location""#) && line.contains(#""trackable":"\#(trackable)""#)
-        }
-    }
-
     /// The longest time in which a watcher received no position of a trackable, in seconds.
-    func longestPause(of watcher: RunningProgram) -> Double {
-        self.trackables.map { trackable in
-            let times = Self.positions(of: trackable, in: watcher).compactMap { line in
-                line.firstMatch(of: #/"receivedAt":([0-9.]+)/#).flatMap { Double($0.1) }
-            }
-            return zip(times, times.dropFirst()).map { $1 - $0 }.max() ?? .infinity
+    ///
+    /// - Parameter start: The time from which pauses count, in seconds since 1970.
+    func longestPause(of watcher: RunningProgram, since start: Double = 0) -> Double {
+        let printed = watcher.printedPositions
+        return self.trackables.map { trackable in
+            let times = printed["\(trackable)"] ?? []
+            return zip(times, times.dropFirst()).filter { $1 >= start }.map { $1 - $0 }.max() ?? .infinity
         }.max() ?? .infinity
     }
 
@@ -218,7 +220,7 @@ final class EngineScene: Sendable {
     ) throws -> RunningProgram {
         let brokers = order.flatMap { ["--broker", "mqtts://\(user)@localhost:\(self.ports[$0])"] }
         return try Programs.start(
-            name, arguments + brokers + ["--ca", self.brokerFile("certs/ca.crt")],
+            name, arguments + brokers + ["--ca", self.brokerFile("certs/ca.crt")] + self.programOptions,
             environment: ["GODWIT_PASSWORD": "a-test-password"])
     }
 

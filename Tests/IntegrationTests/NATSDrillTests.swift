@@ -6,8 +6,8 @@ import TrackingCore
 import TrackingMQTT
 import TrackingTesting
 
-/// Three NATS servers with the files of `broker/cluster`, and real programs on them. A drill, on a machine that does nothing
-/// else: after a change of nodes, NATS delivers some messages only after tens of seconds.
+/// Three NATS servers with the files of `broker/cluster`, and real programs on them, which subscribe at QoS 0: at QoS 1, NATS
+/// delivers some messages only tens of seconds after a change of nodes. A drill, on a machine that does nothing else.
 ///
 /// `GODWIT_DRILL_ROUNDS`: how often each node is killed.
 @Suite(
@@ -16,16 +16,15 @@ import TrackingTesting
 struct NATSDrillTests {
     @Test func nodesThatAreKilledInTurnLoseNothing() async throws {
         let play = try await ClusterPlay(.nats())
-        try await play.killInTurn()
-        #expect(play.longestPause <= 15)
+        #expect(try await play.killInTurn() <= 15)
         try await play.expectStoredOnce()
     }
 
     @Test func aFrozenNodeAndTheLossOfTheMajorityLoseNothing() async throws {
         let play = try await ClusterPlay(.nats())
-        try await play.freeze("n1")
-        #expect(play.longestPause <= 20)
-        try await play.loseTheMajority()
+        #expect(try await play.freeze("n1") <= 20)
+        // No goal of the project.
+        #expect(try await play.loseTheMajority() <= 60)
         try await play.expectStoredOnce()
     }
 

@@ -43,6 +43,8 @@ struct Programs {
 final class RunningProgram: Sendable {
     /// The records in the part of its log that was read so far.
     let recordLog = RecordLog()
+    /// The positions in the part of its output that was read so far.
+    let positionLog = PositionLog()
     private let process: ChildProcess
     private let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-test-\(UUID().uuidString)")
 
@@ -81,8 +83,13 @@ final class RunningProgram: Sendable {
     var errors: String { self.text("err") }
 
     /// Returns the standard error from byte `start` on, up to the end of its last whole line.
-    func errorLines(from start: UInt64) -> Data {
-        guard let file = try? FileHandle(forReadingFrom: self.folder.appending(path: "err")) else { return Data() }
+    func errorLines(from start: UInt64) -> Data { self.lines(of: "err", from: start) }
+
+    /// Returns the standard output from byte `start` on, up to the end of its last whole line.
+    func outputLines(from start: UInt64) -> Data { self.lines(of: "out", from: start) }
+
+    private func lines(of name: String, from start: UInt64) -> Data {
+        guard let file = try? FileHandle(forReadingFrom: self.folder.appending(path: name)) else { return Data() }
         defer { try? file.close() }
         guard (try? file.seek(toOffset: start)) != nil, let data = try? file.readToEnd(),
             let end = data.lastIndex(of: UInt8(ascii: "\n"))
