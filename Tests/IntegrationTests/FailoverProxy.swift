@@ -14,7 +14,7 @@ final class FailoverProxy: Sendable {
         let listener = self.listener
         Thread.detachNewThread {
             while case let client = accept(listener, nil, nil), client >= 0 {
-                guard let server = servers.lazy.compactMap({ Self.connection(to: $0) }).first else {
+                guard let server = Self.connection(toOneOf: servers) else {
                     close(client)
                     continue
                 }
@@ -25,6 +25,14 @@ final class FailoverProxy: Sendable {
     }
 
     deinit { shutdown(self.listener, Int32(SHUT_RDWR)) }
+
+    private static func connection(toOneOf servers: [Int]) -> Int32? {
+        // The first element of a lazy compactMap would connect twice, and crash if the second attempt fails.
+        for port in servers {
+            if let connection = Self.connection(to: port) { return connection }
+        }
+        return nil
+    }
 
     private static func connection(to port: Int) -> Int32? {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
