@@ -123,11 +123,12 @@ public struct Gateway: Service {
         let webhooks = self.webhooks(gate)
         // Of the gateways that share a database, the one that evaluates the rules also delivers to the webhooks.
         let isShared = self.database.isShared
+        let name: String? = if let folder = configuration.folder { try Erasures.gateway(in: folder) } else { nil }
         self.services += [
             subscriber, hub, self.rules(of: subscriber, gate, isShared ? webhooks : nil),
             RevocationWatch(hub: hub, database: self.database),
             Eraser(
-                database: self.database, name: configuration.folder.map { Erasures.gateway(in: $0) }, history: history,
+                database: self.database, name: name, history: history,
                 intake: configuration.intake, cleared: cleared, logger: logger),
         ]
         if let webhooks, !isShared { self.services.append(webhooks) }

@@ -58,4 +58,26 @@ import TrackingCore
         try await other.remove(first)
         #expect(try await erasures.requests().map(\.number) == [second])
     }
+
+    /// The name of a gateway belongs to its folder, by whatever path the folder is given, and not to its machine.
+    @Test func gatewaysHaveDifferentNames() async throws {
+        let manager = FileManager.default
+        let (first, second, link) = (
+            self.folder.url.appending(path: "a").path(), self.folder.url.appending(path: "b").path(),
+            self.folder.url.appending(path: "link").path()
+        )
+        for folder in [first, second] { try manager.createDirectory(atPath: folder, withIntermediateDirectories: true) }
+        try manager.createSymbolicLink(atPath: link, withDestinationPath: first)
+        // The gateway and a command may be the first ones at the same time.
+        let names = try await withThrowingTaskGroup(of: String.self) { group in
+            for folder in [first, link, first, "\(first)/"] { group.addTask { try Erasures.gateway(in: folder) } }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(names.count == 1)
+        #expect(try !names.contains(Erasures.gateway(in: second)))
+        #expect(try manager.contentsOfDirectory(atPath: first) == ["gateway-name"])
+        #expect(manager.createFile(atPath: "\(second)/gateway-name", contents: Data()))
+        let error = #expect(throws: TrackingError.self) { try Erasures.gateway(in: second) }
+        #expect(error?.code == .storeFailed)
+    }
 }

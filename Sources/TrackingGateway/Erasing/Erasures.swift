@@ -1,3 +1,4 @@
+import FoundationEssentials
 import SystemLibrary
 package import TrackingCore
 package import TrackingRules
@@ -33,12 +34,38 @@ package struct Erasures: Sendable {
     /// Creates access to the erasure requests in a gateway's database.
     package init(_ database: GatewayDatabase) { self.database = database }
 
-    /// Returns the name of a gateway among those that share a database: the name of the machine, and the folder of the
-    /// gateway's files.
-    package static func gateway(in folder: String) -> String {
-        var bytes = [CChar](repeating: 0, count: 256)
-        gethostname(&bytes, bytes.count - 1)
-        return "\(String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)):\(folder)"
+    /// Returns the name of a gateway among those that share a database. The name is random, and is in the file
+    /// `gateway-name` in the folder of the gateway's files. The first call for a folder creates the file.
+    ///
+    /// Two machines can have the same host name and the same folder, and one folder can have several paths, so neither
+    /// identifies a gateway.
+    ///
+    /// - Throws: `storeFailed` if the file cannot be written or read.
+    package static func gateway(in folder: String) throws(TrackingError) -> String {
+        let path = "\(folder)/gateway-name"
+        if let name = self.storedName(path) { return name }
+        var generator = SystemRandomNumberGenerator()
+        let name = SessionID.random(using: &generator).rawValue
+        let draft = "\(path)-\(name)"
+        let bytes = Array(name.utf8)
+        let descriptor = open(draft, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+        if descriptor >= 0 {
+            // A link appears with its whole content, and does not replace the file of another process.
+            if write(descriptor, bytes, bytes.count) == bytes.count { _ = link(draft, path) }
+            close(descriptor)
+            unlink(draft)
+        }
+        guard let name = self.storedName(path) else {
+            throw TrackingError(
+                .storeFailed,
+                "cannot use \(path), the file with the gateway's name. Give this user the right to write the directory, or delete the file if its content is damaged"
+            )
+        }
+        return name
+    }
+
+    private static func storedName(_ path: String) -> String? {
+        FileManager.default.contents(atPath: path).flatMap { SessionID(String(decoding: $0, as: UTF8.self))?.rawValue }
     }
 
     /// Erases a trackable's quarantined pieces and its waiting webhook messages from the gateway's database. Overwrites

@@ -81,7 +81,8 @@ struct GatewayFiles {
         defer { try? database.close() }
         let erasures = Erasures(database)
         let changes = database.changes()
-        let gateway = try self.state.folderBesideServer().map { Erasures.gateway(in: $0) }
+        let folder = try self.state.folderBesideServer()
+        let gateway: String? = if let folder { try Erasures.gateway(in: folder) } else { nil }
         let number = try await erasures.request(id, before: before, to: gateway)
         guard try await Self.isPerformed(number, to: gateway, erasures, changes) else {
             throw TrackingError(
