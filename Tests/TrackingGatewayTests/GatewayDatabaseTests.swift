@@ -1,6 +1,8 @@
 import TestSupport
 import Testing
 import TrackingCore
+import TrackingSubscriber
+import TrackingTesting
 
 @testable import TrackingGateway
 @testable import TrackingRules
@@ -369,6 +371,66 @@ enum GatewayDatabaseSubject: CaseIterable {
         }
         try database.close()
         withExtendedLifetime(server) {}
+    }
+
+    /// A connection that is silent, as after the loss of a host, is replaced within 2 s, and the change that it missed
+    /// wakes the tasks.
+    @Test func silentConnectionIsReplaced() async throws {
+        let server = try await PostgresServer.start()
+        let address = try await server.makeDatabase()
+        let port = try #require(address.firstMatch(of: #/:(\d+)\//#).flatMap { Int($0.1) })
+        let proxy = try FaultProxy(to: port)
+        let database = try GatewayDatabase(at: address.replacing(":\(port)/", with: ":\(proxy.port)/"))
+        let other = try GatewayDatabase(at: address)
+        try await AuditLog(other).add(.setFence, "a", by: self.actor)
+        var changes = database.changes().makeAsyncIterator()
+        await changes.next()
+        proxy.swallow()
+        let start = ContinuousClock.now
+        try await AuditLog(other).add(.setFence, "b", by: self.actor)
+        await changes.next()
+        let time = start.duration(to: .now)
+        #expect(time < .seconds(2), "\(time)")
+        try database.close()
+        try other.close()
+        withExtendedLifetime((server, proxy)) {}
+    }
+
+    /// A save is repeated if the connection is lost while the server commits: the commit may have succeeded.
+    @Test(arguments: GatewayDatabaseSubject.allCases)
+    func repeatedSaveAddsNoEventOfARuleTwice(_ subject: GatewayDatabaseSubject) async throws {
+        let depot = try #require(Coordinate(latitude: 52.66, longitude: -8.63))
+        let fence = try Fence(name: "depot", shape: .circle(center: depot, radius: 100))
+        let van = try TrackableID("van")
+        var moment = Moment(now: MonotonicTime(.zero), wall: self.now)
+        var machine = RulesStateMachine(
+            .init(seed: 7), saved: .init(rules: [try Rule(name: "in", .enter(fence))]), at: moment)
+        var saves: [RuleRows] = []
+        func rows(_ actions: [RulesStateMachine.Action]) -> [RuleRows] {
+            actions.compactMap { if case .save(let rows) = $0 { rows } else { nil } }
+        }
+        for distance in [500.0, 0, 0, 0] {
+            moment = Moment(
+                now: moment.now.advanced(by: .seconds(10)), wall: moment.wall.advanced(by: .seconds(10)))
+            let fix = Location(
+                coordinate: depot.destination(bearing: 0, distance: Meters(distance)), time: moment.wall)
+            let update = ReceivedUpdate(
+                update: LocationUpdate(location: fix), skipped: [], isLate: false, isRetained: false)
+            saves += rows(machine.handle(.received(.location(van, update)), at: moment))
+            // The saves of the events fail, and are repeated.
+            let fails = saves.last?.drafts.isEmpty == false
+            saves += rows(machine.handle(fails ? .saveFailed : .saved, at: moment))
+            moment = Moment(now: machine.nextDeadline(at: moment), wall: moment.wall)
+            saves += rows(machine.handle(.timerFired, at: moment))
+        }
+        #expect(saves.count { !$0.drafts.isEmpty } >= 2, "the save is repeated")
+        let written = saves
+        try await subject.run { open in
+            let database = try open()
+            for rows in written { try await database.write { try rows.write(to: $0, related: []) } }
+            let outbox = Outbox(database)
+            #expect(try await outbox.next("x", kinds: [.event], ownAlone: true, limit: 9).entries.count == 1)
+        }
     }
 
     /// No error contains the password in the address.

@@ -365,7 +365,9 @@ struct RulesStateMachine: Sendable {
             let event = self.streams.event(finding)
             return Outbox.Draft(
                 trackable: finding.trackable, kind: .event, isOwn: true, time: event.time,
-                payload: String(decoding: MessageCodec.encode(event), as: UTF8.self))
+                payload: String(decoding: MessageCodec.encode(event), as: UTF8.self),
+                // The outbox recognises the event by its name if a save is repeated whose commit was not answered.
+                record: RecordName(stream: event.stream, seq: event.seq))
         }
         self.findings = []
         let (cleared, withdrawn) = self.cleared.takeAll()

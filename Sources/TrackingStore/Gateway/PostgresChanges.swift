@@ -1,15 +1,20 @@
 import Dispatch
 import Synchronization
+import SystemLibrary
 import TrackingCore
 
 /// Wakes waiting tasks after each committed write to a gateway's database in PostgreSQL, by any gateway or command.
 ///
 /// Each write sends a notification (`NOTIFY`), which the server delivers after the commit. A connection of its own
 /// receives the notifications (`LISTEN`) while there are waiting tasks. Notifications that are sent while the connection
-/// is lost do not arrive, so the tasks are woken after each connection as well.
+/// is lost do not arrive, so the tasks are woken after each connection as well. A lost host or a firewall can end a
+/// connection without a message to this side, so the connection is checked regularly with a statement.
 final class PostgresChanges: Sendable {
     /// The time between two attempts to connect to the server.
     private static let backoff = DispatchTimeInterval.seconds(1)
+    /// The time between two checks of the connection. A connection that has not answered a check until the next one
+    /// counts as lost. Two intervals are less than the 2 s within which a revocation has to end the live streams.
+    private static let checkInterval = DispatchTimeInterval.milliseconds(750)
 
     private struct State {
         var streams: [Int: AsyncStream<Void>.Continuation] = [:]
@@ -18,6 +23,8 @@ final class PostgresChanges: Sendable {
         var isListening = false
         /// The source that reads the notifications of the connection; `nil` without a connection.
         var source: (any DispatchSourceRead)?
+        /// The timer that checks the connection; `nil` without a connection.
+        var timer: (any DispatchSourceTimer)?
     }
 
     private let address: String
@@ -58,7 +65,7 @@ final class PostgresChanges: Sendable {
     private func connect() {
         let isAwaited = self.state.withLock { state in
             state.isListening = !state.streams.isEmpty
-            return state.isListening
+            return state.isListening && state.source == nil
         }
         guard isAwaited else { return }
         guard let connection = try? PostgresConnection(self.address, to: PostgresEngine.subject),
@@ -71,32 +78,60 @@ final class PostgresChanges: Sendable {
     private func listen(to connection: PostgresConnection, _ state: inout State) {
         state.isListening = !state.streams.isEmpty
         guard state.isListening else { return }
-        let source = DispatchSource.makeReadSource(fileDescriptor: connection.socket, queue: self.queue)
-        let read: @Sendable () -> Void = { [weak self] in
-            guard let count = connection.readNotifications() else { return self?.didLoseConnection() ?? () }
-            if count > 0 { self?.wake() }
-        }
+        // libpq closes its own descriptor when the connection fails. A source needs one that is open until it is
+        // cancelled.
+        let descriptor = dup(connection.socket)
+        guard descriptor >= 0 else { return self.connectLater() }
+        let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: self.queue)
+        let read: @Sendable () -> Void = { [weak self] in _ = self?.read(connection) }
         source.setEventHandler(handler: DispatchWorkItem(block: read))
-        // The descriptor remains open until the source is cancelled.
-        let release: @Sendable () -> Void = { withExtendedLifetime(connection) {} }
+        let release: @Sendable () -> Void = { closeDescriptor(descriptor) }
         source.setCancelHandler(handler: DispatchWorkItem(block: release))
+        let timer = DispatchSource.makeTimerSource(queue: self.queue)
+        timer.schedule(deadline: .now() + Self.checkInterval, repeating: Self.checkInterval)
+        let check: @Sendable () -> Void = { [weak self] in self?.check(connection) }
+        timer.setEventHandler(handler: DispatchWorkItem(block: check))
+        (state.source, state.timer) = (source, timer)
         source.activate()
-        state.source = source
+        timer.activate()
     }
 
-    private func connectLater() {
+    /// Reads the input of the connection. Runs on the queue.
+    ///
+    /// - Returns: `false` if the connection is lost.
+    private func read(_ connection: PostgresConnection) -> Bool {
+        guard let count = connection.readNotifications() else {
+            self.didLoseConnection(wait: Self.backoff)
+            return false
+        }
+        if count > 0 { self.wake() }
+        return true
+    }
+
+    /// Sends a statement to the server, unless the server has not answered the last one: then connects anew. Runs on the
+    /// queue.
+    private func check(_ connection: PostgresConnection) {
+        // After a pause of this program, the answer may have arrived without having been read.
+        guard self.read(connection) else { return }
+        if connection.isAwaitingAnswer || (try? connection.send("SELECT")) == nil {
+            self.didLoseConnection(wait: .seconds(0))
+        }
+    }
+
+    private func connectLater(_ wait: DispatchTimeInterval = PostgresChanges.backoff) {
         let connect: @Sendable () -> Void = { [weak self] in self?.connect() }
-        self.queue.asyncAfter(deadline: .now() + Self.backoff, execute: connect)
+        self.queue.asyncAfter(deadline: .now() + wait, execute: connect)
     }
 
-    private func didLoseConnection() {
+    private func didLoseConnection(wait: DispatchTimeInterval) {
         self.state.withLock { Self.cancel(&$0) }
-        self.connectLater()
+        self.connectLater(wait)
     }
 
     private static func cancel(_ state: inout State) {
         state.source?.cancel()
-        state.source = nil
+        state.timer?.cancel()
+        (state.source, state.timer) = (nil, nil)
     }
 
     private func wake() {
@@ -112,3 +147,6 @@ final class PostgresChanges: Sendable {
         }
     }
 }
+
+/// Closes a file descriptor. Within the class, `close` is a method.
+private func closeDescriptor(_ descriptor: Int32) { close(descriptor) }

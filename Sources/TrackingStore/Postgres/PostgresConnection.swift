@@ -189,11 +189,16 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
         return count
     }
 
-    /// Reads the notifications that the server sent since the last call.
+    /// `true` while a statement of ``send(_:)`` has no complete answer that was read.
+    var isAwaitingAnswer: Bool { PQtransactionStatus(self.pointer) == PQTRANS_ACTIVE }
+
+    /// Reads the notifications that the server sent since the last call, and drops the results of sent statements.
     ///
     /// - Returns: The number of notifications; `nil` if the connection is lost.
     func readNotifications() -> Int? {
         guard PQconsumeInput(self.pointer) == 1 else { return nil }
+        while PQisBusy(self.pointer) == 0, let result = PQgetResult(self.pointer) { PQclear(result) }
+        guard self.isAlive else { return nil }
         var count = 0
         while let notification = PQnotifies(self.pointer) {
             PQfreemem(notification)
