@@ -121,7 +121,9 @@ package struct SubscriberStateMachine: Sendable {
     package init(configuration: SubscriberConfiguration, seed: UInt64) {
         self.configuration = configuration
         self.random = SplitMix64(seed: seed)
-        self.member = Member(configuration, lease: configuration.lease)
+        // A trackable can have several publishers and subscribers.
+        let presences = max(PresenceStateMachine.defaultLimit, configuration.maximumTrackables * 2)
+        self.member = Member(configuration, lease: configuration.lease, presences: presences)
         self.attendance = Attendance(configuration: configuration)
         self.retained = RetainedCollection(configuration: configuration)
     }

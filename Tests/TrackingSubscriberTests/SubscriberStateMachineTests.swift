@@ -10,6 +10,16 @@ import TrackingCore
         try Resolution(accuracy: .high, desiredInterval: interval, minimumDisplacement: 0)
     }
 
+    // MARK: - Limits
+
+    @Test func everyTrackableOfALargeFleetMayHaveAPublisherAndASubscriber() throws {
+        var configuration = SubscriberConfiguration(
+            client: try ClientID("w1"), session: try #require(SessionID("mine")))
+        configuration.maximumTrackables = 100_000
+        let machine = SubscriberStateMachine(configuration: configuration, seed: 1)
+        #expect(machine.member.presence.limit == 200_000)
+    }
+
     // MARK: - Publishes
 
     /// The request takes effect together with the presence, so the publisher sees one change.

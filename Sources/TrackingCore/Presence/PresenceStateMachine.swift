@@ -48,6 +48,9 @@ package struct PresenceStateMachine: Sendable {
     /// So a short loss of the connection is not reported.
     package static let grace: Duration = .seconds(2)
 
+    /// The maximum number of stored presence messages of a client that names none: 50,000.
+    package static let defaultLimit = 50_000
+
     /// The maximum number of sessions (runs of a program) of one client that may count as present on one trackable: the
     /// current one, and earlier ones during ``grace``.
     static let maximumSessions = 4
@@ -90,7 +93,9 @@ package struct PresenceStateMachine: Sendable {
         case grace(Ghost)
     }
 
-    private let limit: Int
+    /// The maximum number of presence messages that are stored. Further ones are ignored, so that foreign clients cannot
+    /// fill the memory.
+    package let limit: Int
     private var isConnected = false
     private var clients: [ClientID: Client] = [:]
     private var presences: [Key: Presence] = [:]
@@ -106,9 +111,8 @@ package struct PresenceStateMachine: Sendable {
     /// Makes a machine that decides which publishers and subscribers are present on trackables. It knows none of them
     /// yet.
     ///
-    /// - Parameter limit: The maximum number of presence messages that are stored. Further ones are ignored, so that
-    ///   foreign clients cannot fill the memory.
-    package init(limit: Int = 50_000) {
+    /// - Parameter limit: The value of ``limit``.
+    package init(limit: Int = Self.defaultLimit) {
         self.limit = limit
     }
 

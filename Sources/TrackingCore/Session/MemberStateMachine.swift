@@ -90,7 +90,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
     /// The state of this client's own liveness: the current run, the connection, and the time of the next heartbeat.
     package private(set) var session: SessionStateMachine
     /// The publishers and subscribers that are present on the trackables that the caller follows.
-    package private(set) var presence = PresenceStateMachine()
+    package private(set) var presence: PresenceStateMachine
     /// The other clients to whose liveness messages this client subscribes, to learn when they are gone.
     package private(set) var watched: Set<ClientID> = []
     /// `false` while this client does not publish its liveness, for example while a publisher is switched off.
@@ -112,7 +112,12 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
     /// - Parameters:
     ///   - configuration: The client id, the session and the topic root of the client.
     ///   - lease: The time for which other clients consider this one online after a heartbeat; limited to 1…86,400 s.
-    package init(_ configuration: some MemberConfiguration, lease: Duration) {
+    ///   - presences: The maximum number of stored presence messages. Further ones are ignored.
+    package init(
+        _ configuration: some MemberConfiguration, lease: Duration,
+        presences: Int = PresenceStateMachine.defaultLimit
+    ) {
+        self.presence = PresenceStateMachine(limit: presences)
         self.root = configuration.topicRoot
         self.session = SessionStateMachine(client: configuration.client, session: configuration.session, lease: lease)
     }
