@@ -46,8 +46,8 @@ package struct Forwarder: Service {
     /// Forwards points until a graceful shutdown or cancellation, or until every point is acknowledged.
     ///
     /// - Throws: `storeFailed` if the queues cannot be set up; `takenOver` if a later forwarder has taken them over;
-    ///   `notAcknowledged`, after the other sinks have acknowledged
-    ///   every point, for a sink that rejects the last points of its queue.
+    ///   `notAcknowledged`, after the other sinks have acknowledged every point, for a sink that rejects the last points
+    ///   of its queue.
     package func run() async throws {
         try await self.store.beginForwarding(to: self.sinks.map(\.address.name))
         let client = HTTPClient()

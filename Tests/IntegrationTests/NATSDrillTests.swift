@@ -23,7 +23,7 @@ struct NATSDrillTests {
     @Test func aFrozenNodeAndTheLossOfTheMajorityLoseNothing() async throws {
         let play = try await ClusterPlay(.nats())
         #expect(try await play.freeze("n1") <= 20)
-        // No goal of the project.
+        // The goal of 15 s is missed: 18.2 and 21.1 s were measured.
         #expect(try await play.loseTheMajority() <= 60)
         try await play.expectStoredOnce()
     }

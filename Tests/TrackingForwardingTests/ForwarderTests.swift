@@ -104,6 +104,15 @@ import TrackingStore
         _ = try? await serving.value
     }
 
+    /// Waits until a condition is true, at most 60 s.
+    private func wait(until isSo: () async throws -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while try await !isSo() {
+            try #require(ContinuousClock.now < deadline, "not seen in time")
+            try await Task.sleep(for: .milliseconds(10))
+        }
+    }
+
     private func withStore(_ body: (SQLiteHistoryStore) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-forward-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
@@ -162,11 +171,9 @@ import TrackingStore
                     let forwarding = Task {
                         try await Forwarder(store, to: [.http(slow), .http(webhook)], batchSize: 30).run()
                     }
-                    while server.requests.withLock({ $0.count }) < 3 {
-                        try await Task.sleep(for: .milliseconds(10))
-                    }
-                    while try await !store.nextForwarded(to: webhook.address.name, limit: 1).entries.isEmpty {
-                        try await Task.sleep(for: .milliseconds(10))
+                    try await self.wait { server.requests.withLock { $0.count } >= 3 }
+                    try await self.wait {
+                        try await store.nextForwarded(to: webhook.address.name, limit: 1).entries.isEmpty
                     }
                     forwarding.cancel()
                     _ = try? await forwarding.value
@@ -250,8 +257,7 @@ import TrackingStore
                 let running = Task { try await forwarder.run() }
                 let later = try SQLiteHistoryStore(path: store.path)
                 // The first forwarder begins at some moment: only a claim after its own ends it.
-                let deadline = ContinuousClock.now + .seconds(30)
-                while server.stored.withLock({ $0.isEmpty }), ContinuousClock.now < deadline { await Task.yield() }
+                try await self.wait { server.stored.withLock { !$0.isEmpty } }
                 try await later.beginForwarding(to: [address.name])
                 let error = await #expect(throws: TrackingError.self) { try await running.value }
                 #expect(error?.code == .takenOver)

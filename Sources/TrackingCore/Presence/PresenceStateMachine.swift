@@ -1,20 +1,3 @@
-/// A member: a publisher or subscriber of a trackable, as another client knows it.
-package struct Member: Hashable, Sendable {
-    /// The trackable that the member publishes or watches.
-    package var trackable: TrackableID
-    /// The client id of the member.
-    package var client: ClientID
-    /// The content of the member's presence message, the retained message that announces the member on the trackable.
-    package var presence: Presence
-
-    /// Makes a member from its trackable, its client id and its presence message.
-    package init(trackable: TrackableID, client: ClientID, presence: Presence) {
-        self.trackable = trackable
-        self.client = client
-        self.presence = presence
-    }
-}
-
 /// Decides which other members (publishers and subscribers) are present on each trackable.
 ///
 /// A client announces itself on a trackable with a retained presence message. It also sends heartbeats, each valid for

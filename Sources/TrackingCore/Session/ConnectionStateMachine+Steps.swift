@@ -74,14 +74,12 @@ extension ConnectionStateMachine {
         self.renewal.disconnected()
         // The next attempt may begin much later.
         self.hasCredentials = false
-        if lasted >= self.configuration.settlesAfter {
+        let isShort = lasted < self.configuration.settlesAfter
+        if isShort || isSilent { self.endpoint = (self.endpoint + 1) % self.configuration.endpoints }
+        if !isShort {
             self.backoff.reset()
             self.shortLives = 0
-        }
-        if isSilent || lasted < self.configuration.settlesAfter {
-            self.endpoint = (self.endpoint + 1) % self.configuration.endpoints
-        }
-        if lasted < self.configuration.settlesAfter {
+        } else {
             // A malformed packet (0x81) is no sign of a second program with the same client id.
             self.shortLives += reason.code == .notAuthorized || reason.reasonCode == 0x81 ? 0 : 1
         }

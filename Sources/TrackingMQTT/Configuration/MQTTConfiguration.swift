@@ -30,12 +30,6 @@ public struct MQTTConfiguration: Sendable {
         public init() {}
     }
 
-    /// The broker's endpoints, in the order of the attempts; not empty.
-    public var endpoints: [MQTTEndpoint]
-    /// The MQTT client id with which the client connects to the broker.
-    public var client: ClientID
-    /// The lifetime of the client's subscriptions and messages at the broker.
-    public var session = Session.clean
     /// The quality of service (QoS) of the subscriptions.
     public enum SubscriptionQoS: Int, Hashable, Sendable {
         /// The client does not acknowledge the messages that it receives.
@@ -44,6 +38,12 @@ public struct MQTTConfiguration: Sendable {
         case atLeastOnce = 1
     }
 
+    /// The broker's endpoints, in the order of the attempts; not empty.
+    public var endpoints: [MQTTEndpoint]
+    /// The MQTT client id with which the client connects to the broker.
+    public var client: ClientID
+    /// The lifetime of the client's subscriptions and messages at the broker.
+    public var session = Session.clean
     /// The quality of service of the subscriptions of a clean session. A kept session always has
     /// ``SubscriptionQoS/atLeastOnce``.
     ///

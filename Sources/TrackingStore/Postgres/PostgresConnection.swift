@@ -3,7 +3,9 @@ import SystemLibrary
 import TrackingCore
 
 /// One connection to a PostgreSQL server, through libpq. It is used by one thread at a time.
-final class PostgresConnection: @unchecked Sendable {  // used only while the lock of its thread is held
+// @unchecked: its properties never change, and libpq's state is used only under the lock of a `PostgresThread` or on the
+// serial queue of `PostgresChanges`.
+final class PostgresConnection: @unchecked Sendable {
     private let pointer: OpaquePointer
     /// The name of the data in the database, for errors, such as `the history`.
     private let subject: String

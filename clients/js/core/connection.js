@@ -126,7 +126,7 @@ export class ConnectionStateMachine {
       case "online": return [{ type: "abandon" }, ...this.lost(new TrackingError(
         "connectionLost",
         `connection to the broker ended: the broker left a message unanswered for ${answerTimeout / 1000} s. The client connects again`),
-      now)];
+      now, true)];
       case "closing": return this.leave(this.state.since, now);
       default: return [{ type: "abandon" }, ...this.end(undefined, this.state.since, now)];
     }
@@ -162,13 +162,15 @@ export class ConnectionStateMachine {
     return [event];
   }
 
-  lost(reason, now) {
+  /** Connects again: to the next address if the connection was short, or if the broker did not answer (`isSilent`). */
+  lost(reason, now, isSilent = false) {
     const lasted = now - this.state.since;
-    if (lasted >= this.configuration.settlesAfter) {
+    const isShort = lasted < this.configuration.settlesAfter;
+    if (isShort || isSilent) this.endpoint = (this.endpoint + 1) % this.configuration.endpoints;
+    if (!isShort) {
       this.backoff.reset();
       this.shortLives = 0;
     } else {
-      this.endpoint = (this.endpoint + 1) % this.configuration.endpoints;
       // A malformed packet is no sign of a second program with the same client id.
       this.shortLives += reason.code === "notAuthorized" || reason.reasonCode === 0x81 ? 0 : 1;
     }
