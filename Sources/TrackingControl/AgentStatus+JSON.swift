@@ -8,7 +8,9 @@ extension AgentStatus {
             "recorders": .list(self.recorders.map { .text($0.rawValue) }), "mode": .text(self.mode.rawValue),
             "trackables": .list(self.trackables.map { .object($0.members) }), "queue": .object(self.queue.members),
             "dropped": .number(Double(self.dropped)), "quarantined": .number(Double(self.quarantined)),
+            "unwritten": .number(Double(self.unwritten)),
         ]
+        members["writeFailure"] = self.writeFailure.map { .text($0) }
         members["sensorResolution"] = self.sensorResolution?.json
         members["receiverAsleepUntil"] = self.receiverAsleepUntil?.json
         members["lastAttempt"] = self.lastAttempt?.json
@@ -63,6 +65,8 @@ extension AgentStatus {
         self.queue = try SpoolAmount(message.members("queue"))
         self.dropped = try message.count("dropped")
         self.quarantined = try message.count("quarantined")
+        self.unwritten = try message.count("unwritten")
+        self.writeFailure = message["writeFailure"]?.text
         self.sensorResolution = try message["sensorResolution"].map { (value) throws(TrackingError) in
             try Resolution(value)
         }

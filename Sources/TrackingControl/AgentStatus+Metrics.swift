@@ -25,6 +25,10 @@ extension AgentStatus {
         text.counter(
             "godwit_dropped_records_total",
             "Records that the log dropped because of a limit, over the life of the log.", Double(self.dropped))
+        text.counter(
+            "godwit_unwritten_records_total",
+            "Records that could not be written to the log, as on a full disk, since the agent started.",
+            Double(self.unwritten))
         text.gauge(
             "godwit_quarantined_records", "Quarantined records: those that were rejected for good.",
             [([:], Double(self.quarantined))])

@@ -84,6 +84,11 @@ public struct AgentStatus: Hashable, Sendable {
     public var queue = SpoolAmount()
     /// The number of records that the log dropped to stay within its limits, counted since the log was created.
     public var dropped = 0
+    /// The number of records that could not be written to the log, as on a full disk, since the agent started. They are
+    /// lost, unless they were published live.
+    public var unwritten = 0
+    /// The reason why the newest record could not be written to the log; `nil` if it was written.
+    public var writeFailure: String?
     /// The number of quarantined records in the log: records that were rejected for good and set aside.
     public var quarantined = 0
     /// The time at which the agent last sent a batch of records or a live position; `nil` for never.

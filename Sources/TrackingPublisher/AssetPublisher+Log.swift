@@ -97,6 +97,7 @@ extension AssetPublisher {
     /// read, ``LogFigures/failure`` contains the reason, and the figures of its contents are missing.
     public func logFigures() async -> LogFigures {
         var figures = LogFigures()
+        (figures.unwritten, figures.writeFailure) = (self.log.unwritten.count, self.log.unwritten.reason)
         do throws(TrackingError) {
             if case .sending(let sending) = try await self.ask(.sending) { figures.sending = sending }
             let summary = try await self.log.inquire { (storage) throws(TrackingError) in try await storage.summary() }

@@ -9,6 +9,11 @@ public struct LogFigures: Hashable, Sendable {
     public var total = SpoolAmount()
     /// The number of records that were removed because the log exceeded its limits, since the log was created.
     public var dropped = 0
+    /// The number of records that could not be written to the log, as on a full disk, since the program started. They
+    /// are lost, unless they were published live.
+    public var unwritten = 0
+    /// The reason why the newest record could not be written to the log; `nil` if it was written.
+    public var writeFailure: TrackingError?
     /// The number of quarantined records: records that were set aside because they can never be accepted.
     public var quarantined = 0
     /// The publisher's progress of sending positions and records to the broker.

@@ -7,6 +7,7 @@ extension LogWorker {
         private let state = Mutex(State())
         private let bounds: Mutex<SpoolLimits>
         private let ages = Mutex(true)
+        private let unwritten = Mutex(Unwritten())
         let signals: AsyncStream<Void>
         private let signal: AsyncStream<Void>.Continuation
 
@@ -16,6 +17,13 @@ extension LogWorker {
             /// it last.
             var suppressed = 0
             var isClosed = false
+        }
+
+        /// The records that could not be written to the device's log since the program started.
+        struct Unwritten: Hashable, Sendable {
+            var count = 0
+            /// The reason why the newest record could not be written; `nil` if it was written.
+            var reason: TrackingError?
         }
 
         /// The number of calls of ``add(_:isUrgent:)`` after which the log's worker is woken even if no job is urgent.
@@ -33,6 +41,21 @@ extension LogWorker {
         var knowsAges: Bool {
             get { self.ages.withLock { $0 } }
             set { self.ages.withLock { $0 = newValue } }
+        }
+
+        /// The records that could not be written so far.
+        var losses: Unwritten { self.unwritten.withLock { $0 } }
+
+        /// Counts the result of writing records to the device's log.
+        ///
+        /// - Parameters:
+        ///   - count: The number of the records.
+        ///   - error: The reason why they could not be written; `nil` if they were written.
+        func note(_ count: Int, _ error: TrackingError?) {
+            self.unwritten.withLock { unwritten in
+                if error != nil { unwritten.count += count }
+                unwritten.reason = error
+            }
         }
 
         init(limits: SpoolLimits) {

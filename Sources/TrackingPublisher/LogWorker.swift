@@ -205,7 +205,11 @@ struct LogWorker: Sendable {
         self.report(entries[...], error, post)
     }
 
+    /// The records that could not be written to the log since the worker began.
+    var unwritten: Queue.Unwritten { self.queue.losses }
+
     private func report(_ entries: ArraySlice<SpoolEntry>, _ error: TrackingError?, _ post: Post) {
+        if !entries.isEmpty { self.queue.note(entries.count, error) }
         for (place, seqs) in Self.places(entries) {
             if let error {
                 post(place.trackable, .appendFailed(place.stream, seqs, error))

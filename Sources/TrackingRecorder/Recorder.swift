@@ -298,7 +298,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
                 """
                 Broker accepted the shared subscription of the recorder's group but delivers no messages to it: \
                 \(isAlone
-                    ? "this recorder subscribes again without the group and stores all messages"
+                    ? "this recorder subscribes again without the group and stores all messages, unless --fail-fast ends it"
                     : "this recorder stores nothing, and another recorder of the group stores the messages"). \
                 Use a broker with shared subscriptions, or one recorder without --share
                 """)

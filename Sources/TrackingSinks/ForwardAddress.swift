@@ -76,6 +76,11 @@ package struct ForwardAddress: Hashable, Sendable, CustomStringConvertible {
             throw Self.error(
                 "after \(kind)+ it must be an http:// or https:// URL with a host, and without a user and spaces")
         }
+        let host = url.drop { $0 != "/" }.dropFirst(2).prefix { !"/?".contains($0) }
+        let port = host.hasSuffix("]") ? "" : host.drop { $0 != ":" }.split(separator: ":").last ?? ""
+        guard port.isEmpty || UInt16(port).map({ $0 > 0 }) == true else {
+            throw Self.error("it must have a port from 1 to 65535")
+        }
         return (kind, String(url))
     }
 

@@ -18,13 +18,21 @@ struct Device: Sendable {
     let failsFast: Bool
     /// The object that runs the user's program for each event; `nil` without the option `--notify`.
     let notifier: Notifier?
+    /// The recorders for which the connection waits when the sources of positions have ended: those of
+    /// `--acknowledge-by`, unless records are sent on request only.
+    let awaitedRecorders: Set<ClientID>
 
     private let ending = Ending()
+    /// The reason why the awaited recorders did not acknowledge every record; without an error if they did.
+    private let recorders = Ending()
+    /// The ends of the sources of positions, each with the error that ended them; `nil` for an orderly end.
+    private let sourcesEnds = AsyncStream.makeStream(of: TrackingError?.self)
     private let logger = Logger(label: "godwit.agent")
 
     /// Makes a connection for this publisher, with the battery and the program for events that the options describe.
     ///
-    /// - Throws: `invalidConfiguration` if the option for the battery is invalid.
+    /// - Throws: `invalidConfiguration` if the option for the battery is invalid, `ValidationError` if one of the
+    ///   recorders is.
     init(
         publisher: AssetPublisher<AgentTransport>, transport: AgentTransport, identity: Identity,
         reader: SourceReader<AgentTransport>, run: Run
@@ -36,15 +44,50 @@ struct Device: Sendable {
         self.battery = try BatterySpecification.parse(run.input.battery).makeSource()
         self.failsFast = run.broker.failFast
         self.notifier = run.controls.notify.map { Notifier($0) }
+        self.awaitedRecorders = run.recording.batchWindow == "off" ? [] : try run.recording.recorders()
     }
 
     private enum Part { case delivered, waited }
 
     /// Ends the connection because the sources of positions have ended (`nil`) or failed. The publisher first sends the
-    /// remaining fixes, after a failure for at most 5 s.
+    /// remaining fixes, after a failure for at most 5 s. After an orderly end, it also waits until the recorders have
+    /// acknowledged all records.
     func sourcesEnded(_ error: TrackingError?) {
         self.ending.note(error)
-        self.publisher.finish(within: error == nil ? nil : .seconds(5))
+        self.sourcesEnds.continuation.yield(error)
+    }
+
+    private func finishAfterSources(_ connections: AsyncStream<Disconnection?>) async {
+        for await error in self.sourcesEnds.stream {
+            if error == nil, !self.awaitedRecorders.isEmpty { await self.sendEverything(connections) }
+            self.publisher.finish(within: error == nil ? nil : .seconds(5))
+        }
+    }
+
+    /// Sends all pending records, and waits until the recorders have acknowledged them. Gives up when no record was
+    /// acknowledged for 70 s, or when the broker refuses the device. Without a connection, waits for one.
+    private func sendEverything(_ connections: AsyncStream<Disconnection?>) async {
+        var changes = connections.makeAsyncIterator()
+        while true {
+            do throws(TrackingError) {
+                _ = try await self.publisher.flush { _, _ in }
+                return
+            } catch  where error.code == .brokerUnreachable {
+                repeat {
+                    guard let change = await changes.next(), change?.failure?.isRefusal != true else { return }
+                    if change == nil { break }
+                } while true
+            } catch  where error.code == .stopped {
+                return
+            } catch {
+                let names = self.awaitedRecorders.map(\.rawValue).sorted().joined(separator: ", ")
+                return self.recorders.note(
+                    TrackingError(
+                        .notAcknowledged,
+                        "the sources ended, and the recorders of --acknowledge-by (\(names)) have not acknowledged every record: \(error.message) \(Self.remedy)"
+                    ))
+            }
+        }
     }
 
     /// Runs the connection until the sources of positions end, a shutdown is requested, or an error makes it pointless
@@ -73,7 +116,7 @@ struct Device: Sendable {
     }
 
     private func track(_ dispatcher: ControlDispatcher) async {
-        let connections = self.publisher.connectionChanges
+        let (connections, changes) = (self.publisher.connectionChanges, self.publisher.connectionChanges)
         let states = self.publisher.states
         let commands = self.publisher.commands
         await withTaskGroup(of: Void.self) { group in
@@ -83,6 +126,7 @@ struct Device: Sendable {
                 self.publisher.finish(within: .zero)
             }
             group.addTask { await self.watch(states) }
+            group.addTask { await self.finishAfterSources(changes) }
             group.addTask { await RemoteCommands(self.publisher, dispatcher).run(commands) }
             do { try await self.publisher.run(steering: self.reader, battery: self.battery) } catch {
                 // During a shutdown, a refusal is not an error: it was reported when it happened.
@@ -94,17 +138,21 @@ struct Device: Sendable {
         self.reportUnacknowledged()
     }
 
-    /// Reports an error if the sources ended and the log still has records, because the sink did not acknowledge them.
+    /// Reports an error if the sources ended and the log still has records, because the sink or a recorder did not
+    /// acknowledge them.
     private func reportUnacknowledged() {
-        guard let reason = self.transport.sinkFailure, self.publisher.recordsAtEnd > 0,
-            !Task.isShuttingDownGracefully
-        else { return }
-        self.ending.note(
-            TrackingError(
-                .notAcknowledged,
-                "the server of --forward has not acknowledged every record: \(reason). The records remain in the log, unless --spool is memory. Start the agent again to send them"
-            ))
+        guard self.publisher.recordsAtEnd > 0, !Task.isShuttingDownGracefully else { return }
+        if let reason = self.transport.sinkFailure {
+            self.ending.note(
+                TrackingError(
+                    .notAcknowledged,
+                    "the server of --forward has not acknowledged every record: \(reason). \(Self.remedy)"))
+        }
+        self.ending.note(self.recorders.error)
     }
+
+    private static let remedy =
+        "The records remain in the log, unless --spool is memory. Start the agent again to send them"
 
     /// Waits for a failed attempt to connect to the broker that must end the program. With `--fail-fast`, returns the
     /// reason of the first failed attempt. Without it, returns `nil` once no more changes of the connection follow.

@@ -100,6 +100,9 @@ struct Forward: AsyncParsableCommand {
         } catch {
             throw ValidationError(error.message)
         }
+        if let both = Set(self.only).intersection(self.except).min() {
+            throw ValidationError("--only and --except both name \(both.printable). Leave one of them out")
+        }
     }
 
     func run() async throws {
@@ -111,6 +114,7 @@ struct Forward: AsyncParsableCommand {
         let (only, except) = (Set(self.only), Set(self.except))
         try await self.store.use(mayChange: true) { store in
             guard let store = store as? any ForwardingStore else { return }
+            try await self.warnAboutUnknownTrackables(store)
             let forwarder = Forwarder(
                 store, to: sinks, batchSize: self.batchSize, endsWhenEmpty: self.once, health: health
             ) { id in
@@ -120,6 +124,20 @@ struct Forward: AsyncParsableCommand {
             Program.note("forwarding to \(self.to.map(\.description).joined(separator: ", "))\n")
             try await Program.run(forwarder, beside: server?.service)
             notifier?.stopping()
+        }
+    }
+
+    /// Warns about each trackable of `--only` and `--except` without a record. The options then select other trackables
+    /// than the user expects, and a point that no server needs leaves the queues.
+    private func warnAboutUnknownTrackables(_ store: any HistoryStore) async throws {
+        for (option, names) in [("--only", self.only), ("--except", self.except)] {
+            for id in try names.map({ try TrackableID($0) })
+            where try await !store.summaries(of: [id]).contains(where: \.isRecorded) {
+                let question = try await store.nearestNames(to: id).question
+                Program.note(
+                    ["Warning: \(option): the history has no record of \(id.rawValue.printable).", question?.printable]
+                        .compactMap(\.self).joined(separator: " ") + "\n")
+            }
         }
     }
 

@@ -13,7 +13,7 @@ struct Godwit: AsyncParsableCommand {
             by --config (topic-root: …). The command line wins over the environment, which wins over the file. \
             --help-hidden after a command shows all of its options.
             Exit codes: 0 done, 1 partly done or not answered, 64 wrong usage, 66 input or history cannot be read, 69 \
-            broker cannot be reached (--fail-fast), 74 output cannot be written, 77 refused by the broker for good.
+            broker cannot be reached (--fail-fast), 74 standard output cannot be written, 77 refused by the broker for good.
 
             Example:
               godwit watch --all

@@ -31,7 +31,9 @@ struct Send: AsyncParsableCommand {
             valueName: "key=value"))
     var argument: [String] = []
 
-    @Option(help: ArgumentHelp("Wait this many seconds for the answers; at most 3600.", valueName: "seconds"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Wait this many seconds for the answers; at most 3600.", valueName: "seconds"))
     var timeout = 10.0
 
     func validate() throws {

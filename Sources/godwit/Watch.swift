@@ -69,9 +69,12 @@ struct Watch: AsyncParsableCommand {
 
     func validate() throws {
         _ = try self.start(now: TimeText.now)
-        if self.ids.isEmpty != self.all {
+        if self.ids.isEmpty, !self.all {
             throw ValidationError(
                 "no trackable to watch is given. Give the ids of trackables, or --all for every trackable")
+        }
+        if !self.ids.isEmpty, CommandLine.arguments.contains("--all") {
+            throw ValidationError("the ids of trackables and --all exclude each other. Leave one of them out")
         }
         if self.silent, self.resolution != nil {
             throw ValidationError(
@@ -80,12 +83,15 @@ struct Watch: AsyncParsableCommand {
         }
         if let count = self.count, count < 1 { throw ValidationError("--count must be 1 or more, not \(count)") }
         if let timeout = self.timeout, !(timeout > 0 && timeout < 1e9) {
-            throw ValidationError("--timeout must be above 0 seconds, not \(timeout)")
+            throw ValidationError("--timeout must be above 0 and below 1e9 seconds, not \(timeout)")
         }
         for id in self.ids {
             do throws(TrackingError) { _ = try TrackableID(id) } catch { throw ValidationError(error.message) }
         }
     }
+
+    /// `true` to watch every trackable. Ids on the command line have precedence over the key `all` of the file.
+    private var watchesAll: Bool { self.all && self.ids.isEmpty }
 
     func run() async throws {
         Program.startLogging(Logger.Level(rawValue: self.broker.logLevel) ?? .warning)
@@ -96,8 +102,8 @@ struct Watch: AsyncParsableCommand {
         configuration.wantsRaw = true
         configuration.prefers = self.enhanced ? .enhanced : .published
         configuration.wantsJourneys = true
-        configuration.watchesAll = self.all
-        configuration.readsBrokerDrops = self.all
+        configuration.watchesAll = self.watchesAll
+        configuration.readsBrokerDrops = self.watchesAll
         configuration.requestForAll = self.resolution
         configuration.isClientRandom = identity.isRandom
         let subscriber = AssetSubscriber(

@@ -136,6 +136,45 @@ import TrackingStore
         #expect(result.code == 64 && result.errors.hasPrefix("Error: \(message)\n"), "\(result.errors)")
     }
 
+    @Test(arguments: [
+        (["watch", "van", "--all"], "the ids of trackables and --all exclude each other. Leave one of them out"),
+        (["watch", "van", "--timeout", "1e9"], "--timeout must be above 0 and below 1e9 seconds, not 1000000000.0"),
+        (["history", "van", "--max-points", "-1"], "must be 2 to 1000000, not -1"),
+        (["send", "report", "van", "--timeout", "-1"], "--timeout must be above 0 and at most 3600 seconds, not -1.0"),
+        (
+            ["forward", "--to", "overland+http://127.0.0.1:1/", "--only", "a", "--except", "a"],
+            "--only and --except both name a. Leave one of them out"
+        ),
+        (["forward", "--to", "overland+http://127.0.0.1:99999/"], "must have a port from 1 to 65535"),
+    ])
+    func aWrongValueIsNamedWithTheRule(arguments: [String], message: String) async throws {
+        let result = try await Programs.run("godwit", arguments)
+        #expect(result.code == 64 && result.errors.contains(message), "\(result.errors)")
+    }
+
+    /// Ids on the command line have precedence over the file, as for every other option.
+    @Test func idsHavePrecedenceOverTheFilesKeyAll() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-watch-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appending(path: "godwit.yaml")
+        try "watch: {all: true}\n".write(to: file, atomically: true, encoding: .utf8)
+        let broker = try await MosquittoProcess.start()
+        for id in ["van", "bus"] {
+            let position =
+                #"{"location":{"type":"Feature","geometry":{"type":"Point","coordinates":[8,47]},"properties":{"time":1700000000}}}"#
+            try await ChildProcess.run(
+                "/usr/bin/env",
+                ["mosquitto_pub", "-p", "\(broker.port)", "-q", "1", "-r", "-t", "tracking/\(id)", "-m", position])
+        }
+        let result = try await Programs.run(
+            "godwit",
+            ["watch", "van", "--config", file.path(), "--broker", broker.url, "--format", "json", "--timeout", "2"])
+        #expect(
+            result.code == 0 && result.output.contains("\"van\"") && !result.output.contains("\"bus\""),
+            "\(result.output)\(result.errors)")
+    }
+
     @Test func theInstalledCompletionsCompleteCommandsAndOptions() async throws {
         let root = FileManager.default.temporaryDirectory.appending(path: "godwit-install-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: root) }

@@ -114,6 +114,7 @@ import TrackingMQTT
         (["--stop", "47.166"], "--stop must begin with LAT,LON in degrees, unlike '47.166'"),
         (["--stop", "91,9"], "--stop must begin with LAT,LON in degrees, unlike '91,9'"),
         (["--stop", "47,9,Depot,24:00"], "--stop: '24:00' is no time."),
+        (["--stop", "47,9,Depot,14.30"], "--stop: '14.30' is no time."),
         (["--stop", "47,9,Depot,2030-05-04"], "--stop: '2030-05-04' is no time."),
         (["--stop", "47,9", "--radius", "0"], "a radius must be a number of metres from 1 to 100000"),
         (["--stop", "47,9,\(String(repeating: "x", count: 129))"], "stops[0].name must be a string of 1 to 128 bytes"),

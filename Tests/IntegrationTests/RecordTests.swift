@@ -148,6 +148,28 @@ import TrackingStore
         #expect(try await recorder.result(within: .seconds(60)).code == 0)
     }
 
+    /// An agent whose log is in memory ends only after the recorder has stored every record.
+    @Test func theEndOfARecordingWaitsForTheRecorder() async throws {
+        let stage = try await RecordStage()
+        let recorder = try stage.recorder()
+        try await recorder.waitForLog("Recorder is storing messages")
+        let agent = try stage.agent(fixes: 3_000, speed: "max", ["--spool", "memory"])
+        #expect(try await agent.result(within: .seconds(60)).code == 0, "\(agent.errors.suffix(2000))")
+        #expect(try await stage.stored().isSuperset(of: agent.loggedRecords))
+        recorder.terminate()
+        #expect(try await recorder.result(within: .seconds(60)).code == 0)
+    }
+
+    @Test func theEndOfARecordingWithoutARecorderIsAnError() async throws {
+        let stage = try await RecordStage()
+        let agent = try stage.agent(fixes: 50, speed: "max")
+        let result = try await agent.result(within: .seconds(120))
+        #expect(result.code == 69)
+        #expect(
+            result.errors.contains("the recorders of --acknowledge-by (keeper) have not acknowledged every record"),
+            "\(result.errors.suffix(2000))")
+    }
+
     @Test func aStoreThatIsAwayIsWaitedFor() async throws {
         let stage = try await RecordStage()
         let recorder = try stage.recorder()

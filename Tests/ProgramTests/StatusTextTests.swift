@@ -17,6 +17,7 @@ import TrackingCore
                 "receiver      HIGH/1000/2.5",
                 "queued        3 points, 1 trip, 2 events, 4.1 KB; the oldest 1 min 40 s ago",
                 "dropped       7",
+                "log           cannot be written: the disk is full; 2 records could not be written since the start",
                 "quarantined   1",
                 "last attempt  10 s ago",
                 "acknowledged  20 s ago",
@@ -128,9 +129,9 @@ import TrackingCore
         view.received(status)
         let lines = view.lines(width: 80, height: 24)
         #expect(lines.count == 23)
-        #expect(lines[18].hasPrefix("van-15 ") && lines[19] == "… and 14 more" && lines[22].hasSuffix("q quit"))
-        #expect(view.lines(width: 80, height: 37).count == 36)
-        #expect(!view.lines(width: 80, height: 37).contains { $0.hasPrefix("…") })
+        #expect(lines[18].hasPrefix("van-14 ") && lines[19] == "… and 15 more" && lines[22].hasSuffix("q quit"))
+        #expect(view.lines(width: 80, height: 38).count == 37)
+        #expect(!view.lines(width: 80, height: 38).contains { $0.hasPrefix("…") })
         #expect(view.lines(width: 80, height: 1).count == 4)
     }
 

@@ -152,6 +152,8 @@ package enum Samples {
         ]
         status.queue = .init(points: 3, trips: 1, events: 2, bytes: 4096, oldest: UnixTime(1_699_999_999.5))
         status.dropped = 7
+        status.unwritten = 2
+        status.writeFailure = "the disk is full"
         status.quarantined = 1
         status.lastAttempt = UnixTime(1_700_000_090)
         status.lastAcknowledged = UnixTime(1_700_000_080)

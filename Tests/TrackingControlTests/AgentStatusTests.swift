@@ -53,7 +53,7 @@ import TrackingCore
         for line in [
             "# TYPE godwit_on gauge", "godwit_on 1", "godwit_connected 0", "godwit_queue_records{kind=\"point\"} 3",
             "godwit_queue_oldest_timestamp_seconds 1699999999.5", "# TYPE godwit_dropped_records_total counter",
-            "godwit_dropped_records_total 7", "godwit_battery_ratio 0.83",
+            "godwit_dropped_records_total 7", "godwit_unwritten_records_total 2", "godwit_battery_ratio 0.83",
             "godwit_trackable_state{state=\"ONLINE\",trackable=\"van \\\"7\\\"\"} 1",
             "godwit_trackable_state{state=\"FAILED\",trackable=\"van \\\"7\\\"\"} 0",
             "godwit_trackable_interval_seconds{trackable=\"van \\\"7\\\"\"} 1",

@@ -221,7 +221,7 @@ import TrackingHistory
             let brokenOff = read(String(list.dropLast(list.hasSuffix("\n") ? 2 : 1)), .geojson).events
             #expect(brokenOff.refusals.count == 1 && brokenOff.fixes.count == 3)
         }
-        #expect(read("[[\(features[0])]]", .geojson).events.refusals == ["line 1: the text is not JSON"])
+        #expect(read("[[\(features[0])]]", .geojson).events.refusals == ["line 1: the text is not a JSON object"])
     }
 
     @Test func aTruncatedFileIsReported() throws {
@@ -280,6 +280,31 @@ import TrackingHistory
         #expect(events.fixes.map(\.coordinate) == [Coordinate(latitude: 47.5, longitude: -8.25)])
         #expect(try events.fixes[0].extra.map { try JSONValue(json: $0) }?["note"]?.text == "1,5 l")
         #expect(events.refusals == ["line 3: the latitude or longitude is not a number of degrees such as 47.5"])
+    }
+
+    @Test func aLineThatIsNotUTF8IsRejected() {
+        let lines = [
+            Array("time,lat,lon,note\n2024-01-01T00:00:00Z,47,8,".utf8), [0xE9, 0x0A],
+            Array("2024-01-01T00:00:01Z,47,8,é\n".utf8),
+        ]
+        let (events, failure) = read([lines.joined()[...].map(\.self)[...]], .csv)
+        #expect(failure == nil && events.fixes.map(\.time.seconds) == [1_704_067_201])
+        #expect(events.refusals == ["line 2: the text is not UTF-8. Convert the file to UTF-8"])
+        let header = Array("time,lat,lon,".utf8) + [0xE9, 0x0A]
+        #expect(
+            read([header[...]], .csv).failure?.message == "line 1: the text is not UTF-8. Convert the file to UTF-8")
+    }
+
+    /// Each format of an export can contain the time of an imported point.
+    @Test(arguments: [
+        (99_999_999_999.9, "5138-11-16T09:46:39.9Z", true), (-62_135_596_800, "0001-01-01T00:00:00Z", true),
+        (-62_135_596_801, "0000-12-31T23:59:59Z", false),
+    ])
+    func aTimeIsAcceptedAsANumberAndAsText(seconds: Double, text: String, isAccepted: Bool) {
+        for time in ["\(seconds)", text] {
+            let (events, _) = read([Array("time,lat,lon\n\(time),47,8\n".utf8)[...]], .csv)
+            #expect(events.fixes.map(\.time.seconds) == (isAccepted ? [seconds] : []), "\(time)")
+        }
     }
 
     @Test func csvOfOthersIsReadByItsHeader() throws {

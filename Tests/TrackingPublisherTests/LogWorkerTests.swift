@@ -133,6 +133,7 @@ import TrackingCore
             group.addTask { await worker.run { _, event in said.say(event) } }
             worker.ask([try Self.append(2), (van, .keep("trip", [1])), (van, .keep("commands", [1]))])
             try await said.wait(for: 1)
+            #expect(worker.unwritten == LogWorker.Queue.Unwritten(count: 1, reason: full))
             worker.ask([(van, .keep("trip", [2]))])
             while storage.calls.count(where: { $0 == .append }) < 2 { try await Task.sleep(for: .milliseconds(2)) }
             worker.ask([try Self.append(3)])
@@ -141,6 +142,7 @@ import TrackingCore
             try await group.waitForAll()
         }
         #expect(said.all == ["failed 2 spoolFailed", "appended 3"])
+        #expect(worker.unwritten == LogWorker.Queue.Unwritten(count: 1, reason: nil))
         try await storage.inner.close()
         #expect(try await storage.inner.open(now: UnixTime(0)).state == ["trip": [2], "commands": [1]])
     }

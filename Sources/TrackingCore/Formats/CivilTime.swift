@@ -3,12 +3,11 @@ package enum CivilTime {
     /// The number of seconds of a day, without leap seconds, which Unix time does not count.
     package static let secondsPerDay = 86_400.0
 
-    /// The years that a date may have: 1 to 5000. No fix has a later date, and Godwit's messages cannot contain dates
-    /// from the year 5138 on.
-    private static let years = 1...5000
+    /// The years that a date may have: 1 to 5138, the year of the latest time that Godwit's messages can contain.
+    private static let years = 1...5138
 
     /// Returns the number of days from 1970-01-01 to a date; `nil` when the date does not exist or is not in the years
-    /// 1 to 5000.
+    /// 1 to 5138.
     package static func days(year: Int, month: Int, day: Int) -> Int? {
         guard Self.years.contains(year), (1...12).contains(month),
             (1...Self.length(ofMonth: month, year: year)).contains(day)

@@ -1,13 +1,15 @@
 /// Splits CSV (RFC 4180) into records. The bytes may arrive in pieces of any size. A quoted field may contain line
 /// ends. A quotation mark inside a field that does not begin with one is an ordinary character.
 struct CSVCutter: Sendable {
-    /// A record of a CSV file: its fields, or the report that the record is too long.
+    /// A record of a CSV file: its fields, or the report that it is too long or is not UTF-8.
     enum Record: Hashable, Sendable {
         /// The fields of a CSV record and the line number of its beginning. Empty lines are not records.
         case fields([String], line: Int)
         /// A record above ``CSVCutter/limit`` bytes, or with a quoted field that does not end. Its bytes up to the next
         /// line end were dropped.
         case tooLong(line: Int)
+        /// A record with a field that is not UTF-8.
+        case notUTF8(line: Int)
     }
 
     /// The maximum number of bytes of a CSV record: 128 KB. Longer records are dropped.
@@ -25,6 +27,8 @@ struct CSVCutter: Sendable {
     /// the next byte is another quotation mark, both stand for one in the text. Otherwise the first one ends the field.
     private var isQuoteOpen = false
     private var isSkipping = false
+    /// `true` if a field of the present record is not UTF-8.
+    private var isUnreadable = false
     private var followsReturn = false
     /// The bytes of the first line of the CSV file, until the line is complete and the separator is determined from it.
     private var head: [UInt8] = []
@@ -124,14 +128,17 @@ struct CSVCutter: Sendable {
     }
 
     private mutating func endField() {
-        self.fields.append(String(decoding: self.field, as: UTF8.self))
+        let text = String(validating: self.field, as: UTF8.self)
+        self.isUnreadable = self.isUnreadable || text == nil
+        self.fields.append(text ?? "")
         self.field = []
     }
 
     private mutating func endRecord(_ records: inout [Record]) {
         if !self.fields.isEmpty || !self.field.isEmpty {
             self.endField()
-            records.append(.fields(self.fields, line: self.startLine))
+            records.append(
+                self.isUnreadable ? .notUTF8(line: self.startLine) : .fields(self.fields, line: self.startLine))
         }
         self.clear()
         self.startLine = self.line + 1
@@ -142,5 +149,6 @@ struct CSVCutter: Sendable {
         self.field = []
         self.size = 0
         self.isQuoteOpen = false
+        self.isUnreadable = false
     }
 }

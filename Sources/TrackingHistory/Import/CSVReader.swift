@@ -31,6 +31,10 @@ struct CSVReader: RecordingDecoder {
                 events.append(
                     .badInput(
                         "line \(line): the record exceeds \(CSVCutter.limit) bytes, or a quoted field does not end"))
+            case .notUTF8(let line):
+                let reason = "line \(line): the text is not UTF-8. Convert the file to UTF-8"
+                if self.columns.isEmpty { self.failure = TrackingError(.inputUnreadable, reason) }
+                events.append(.badInput(reason))
             case .fields(let fields, _) where self.columns.isEmpty: self.readHeader(fields)
             case .fields(let fields, let line): events.append(self.event(of: fields, line))
             }

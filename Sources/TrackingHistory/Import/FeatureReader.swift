@@ -54,7 +54,7 @@ struct FeatureReader: RecordingDecoder {
                 return nil
             case .tooLong(let line):
                 return .badInput("line \(line): the point exceeds \(JSONCutter.limit) bytes")
-            case .notJSON(let line): return .badInput("line \(line): the text is not JSON")
+            case .notJSON(let line): return .badInput("line \(line): the text is not a JSON object")
             case .brokenOff(let line):
                 self.hasRead = true
                 return .badInput("the file ends unexpectedly within line \(line)")

@@ -108,6 +108,9 @@ package struct PointDraft {
         }
     }
 
+    /// The times that every format of an export can contain, in seconds of Unix time.
+    private static let times = -62_135_596_800...1e11
+
     /// Returns the point with all values that were set.
     ///
     /// - Throws: ``BadPoint`` that names the missing or wrong value. It never contains a coordinate.
@@ -121,7 +124,9 @@ package struct PointDraft {
             throw BadPoint("the latitude must be -90 to 90 and the longitude -180 to 180")
         }
         guard let time = self.time else { throw BadPoint("the point has no readable time") }
-        guard time.seconds.magnitude <= 1e11 else { throw BadPoint("the time of the point is out of range") }
+        guard Self.times.contains(time.seconds) else {
+            throw BadPoint("the time of the point is out of range: it must be in the years 1 to 5138")
+        }
         guard self.rest.tripID?.isTripID ?? true else {
             throw BadPoint(
                 "the trip id has more than \(WireLimits.maximumTripIDBytes) bytes, a control character or one that turns the direction of text"

@@ -74,6 +74,8 @@ extension AgentStatus {
         self.queue = figures.total
         self.dropped = figures.dropped
         self.quarantined = figures.quarantined
+        self.unwritten = figures.unwritten
+        self.writeFailure = figures.writeFailure?.message
         self.lastAttempt = figures.sending.lastAttempt
         self.lastAcknowledged = figures.sending.lastAcknowledged
     }

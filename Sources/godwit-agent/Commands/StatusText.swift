@@ -21,6 +21,7 @@ struct StatusText {
             ("recorders", self.recorders), ("mode", status.mode.rawValue),
             ("receiver", self.receiver),
             ("queued", self.describe(status.queue)), ("dropped", "\(status.dropped)"),
+            ("log", self.log),
             ("quarantined", "\(status.quarantined)"), ("last attempt", self.ago(status.lastAttempt)),
             ("acknowledged", self.ago(status.lastAcknowledged)), ("last fix", self.fix),
             ("battery", status.battery.map { "\(($0 * 100).text(digits: 0)) %" } ?? "unknown"),
@@ -58,6 +59,12 @@ struct StatusText {
         let names = self.status.recorders.map(\.rawValue)
         let server = self.isForwarding ? "server" : "broker"
         return names.isEmpty ? "none named: the \(server) acknowledges records" : names.joined(separator: ", ")
+    }
+
+    private var log: String {
+        let lost = self.status.unwritten
+        let count = lost == 0 ? "" : "; \(counted(lost, "record")) could not be written since the start"
+        return (self.status.writeFailure.map { "cannot be written: \($0)" } ?? "writable") + count
     }
 
     private var fix: String {

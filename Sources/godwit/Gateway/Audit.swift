@@ -17,7 +17,9 @@ struct Audit: AsyncParsableCommand {
               godwit audit --last 7d
             """)
 
-    @Option(help: ArgumentHelp("List the changes of this time before now, as 24h or 7d.", valueName: "span"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("List the changes of this time before now, as 24h or 7d.", valueName: "span"))
     var last: String?
 
     @Option(help: ArgumentHelp("Print text, or json: one object a line.", valueName: "format"))

@@ -43,7 +43,7 @@ extension Share {
         var id: TrackableID
 
         @Option(
-            name: .customLong("for"),
+            name: .customLong("for"), parsing: .unconditional,
             help: ArgumentHelp("Let the link work for this time, as 30m, 2h or 7d.", valueName: "span"))
         var time: String
 

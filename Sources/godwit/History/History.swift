@@ -35,7 +35,8 @@ struct History: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Export only points of this trip.", valueName: "trip id"))
     var trip: String?
 
-    @Option(help: ArgumentHelp("Export at most this many points, 2 to 1000000.", valueName: "n"))
+    @Option(
+        parsing: .unconditional, help: ArgumentHelp("Export at most this many points, 2 to 1000000.", valueName: "n"))
     var maxPoints: Int?
 
     @Flag(help: "Match the points with roads, by the routing engine of --engine.")

@@ -15,7 +15,9 @@ struct SpanOptions: ParsableArguments {
     @Option(help: ArgumentHelp("End before this time, given in a form as for --from.", valueName: "time"))
     var to: String?
 
-    @Option(help: ArgumentHelp("Begin this long ago, as 2h or 3d, in place of --from.", valueName: "span"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Begin this long ago, as 2h or 3d, in place of --from.", valueName: "span"))
     var last: String?
 
     func validate() throws {
@@ -102,7 +104,8 @@ extension HistoryStore {
         var last: TrackableID?
         for _ in 0..<100 {
             let page = try await self.trackables(after: last, limit: 1000)
-            for summary in page where summary.isRecorded { nearest.consider(summary.id.rawValue) }
+            // An erased trackable keeps its name and its streams, and must not be suggested in place of itself.
+            for summary in page where summary.isRecorded && summary.id != id { nearest.consider(summary.id.rawValue) }
             last = page.last?.id
             guard page.count == 1000 else { break }
         }

@@ -26,11 +26,14 @@ struct Trips: AsyncParsableCommand {
     @OptionGroup var span: SpanOptions
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Count a stay within this many metres of a place, above 0, as a stop.", valueName: "metres"))
     var stopRadius = 200.0
 
-    @Option(help: ArgumentHelp("Count a stay of at least this many seconds, above 0, as a stop.", valueName: "seconds"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Count a stay of at least this many seconds, above 0, as a stop.", valueName: "seconds"))
     var stopTime = 180.0
 
     @OptionGroup var roads: RoadOptions

@@ -48,6 +48,7 @@ extension JourneyCommand {
         var stop: [String]
 
         @Option(
+            parsing: .unconditional,
             help: ArgumentHelp(
                 "Count as arrived within this distance of a stop, 1 to 100000 metres.", valueName: "metres"))
         var radius = Journey.Stop.defaultRadius.value

@@ -48,7 +48,7 @@ struct StopArgument {
     }
 
     private static func resemblesTime(_ text: String) -> Bool {
-        text.wholeMatch(of: #/\d{1,2}:\d{1,2}(:\d{1,2})?|\d{4}-\d\d-\d\d.*/#) != nil
+        text.wholeMatch(of: #/\d{1,2}[:.]\d{1,2}([:.]\d{1,2})?|\d{4}-\d\d-\d\d.*/#) != nil
     }
 
     private static func time(_ text: String, now: UnixTime) -> UnixTime? {
