@@ -149,7 +149,7 @@ import TrackingCore
         }
     }
 
-    /// A new partition takes the points of its month over from the partition for other times.
+    /// A new partition takes the points of its week over from the partition for other times.
     @Test func aNewPartitionRemovesNothingFromTheQueues() async throws {
         try await self.run(.postgres) { store in
             try await store.beginForwarding(to: ["a"])

@@ -261,7 +261,7 @@ struct PostgresHistoryTests {
         #expect(report.points == 10 && report.remains.count == 1)
         let remains = report.remains.first ?? ""
         #expect(
-            remains.contains("event, trackable, point_2026_09, point_2026_10, point_other could not be rewritten"),
+            remains.contains("event, trackable, point_2026_w39, point_2026_w40, point_other could not be rewritten"),
             "\(remains)")
         #expect(remains.contains("lock timeout"), "\(remains)")
         _ = try await store.store(batch([point(11)], of: "bus"))
@@ -271,7 +271,7 @@ struct PostgresHistoryTests {
         try await store.close()
     }
 
-    /// A point from next year is stored in the partition for other times until its month has a partition.
+    /// A point from next year is stored in the partition for other times until its week has a partition.
     @Test func aNewPartitionTakesOverItsWaitingPoints() async throws {
         let server = try await PostgresServer.shared()
         let address = try await server.makeDatabase()

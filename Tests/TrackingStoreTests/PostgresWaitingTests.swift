@@ -102,8 +102,8 @@ struct PostgresWaitingTests {
         #expect(error?.code == .storeFailed)
     }
 
-    /// A backup may read the partition for other times for hours. Nothing waits for it: the month gets its partition
-    /// afterwards, and the following month gets one in advance.
+    /// A backup may read the partition for other times for hours. Nothing waits for it: the week gets its partition
+    /// afterwards, and the following week gets one in advance.
     @Test(.timeLimit(.minutes(5))) func aBlockedPartitionBlocksNothing() async throws {
         let server = try await PostgresServer.shared()
         let address = try await server.makeDatabase()
@@ -112,7 +112,7 @@ struct PostgresWaitingTests {
         let partitions =
             "SELECT string_agg(c.relname, ' ' ORDER BY c.relname) FROM pg_inherits i "
             + "JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'godwit.point'::regclass"
-        #expect(try await server.value(partitions, in: address) == "point_2026_09 point_2026_10 point_other")
+        #expect(try await server.value(partitions, in: address) == "point_2026_w39 point_2026_w40 point_other")
         let backup = try PostgresConnection(address)
         try backup.runAll("BEGIN; LOCK TABLE godwit.point_other IN ACCESS SHARE MODE")
         let old = 1_110_000_000.0
@@ -126,7 +126,7 @@ struct PostgresWaitingTests {
         try await store.close()
         let again = try await PostgresHistoryStore(address: address)
         _ = try await again.store(batch([point(5, at: old + 2)]))
-        #expect(try await server.value("SELECT count(*) FROM godwit.point_2005_03", in: address) == "3")
+        #expect(try await server.value("SELECT count(*) FROM godwit.point_2005_w09", in: address) == "3")
         #expect(try await again.allPoints().map(\.location.seq) == [2, 4, 5, 1, 3])
         try await again.close()
     }

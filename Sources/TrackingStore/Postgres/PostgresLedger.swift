@@ -72,13 +72,13 @@ struct PostgresLedger {
         for id in ids { self.versions[id]? += 1 }
     }
 
-    /// Makes the monthly partitions that the points of a batch need, each in a transaction of its own. If a partition
-    /// cannot be made now, the points of its month are stored in the partition `point_other`.
+    /// Makes the weekly partitions that the points of a batch need, each in a transaction of its own. If a partition
+    /// cannot be made now, the points of its week are stored in the partition `point_other`.
     mutating func makePartitions(for batch: RecordingBatch, _ connection: PostgresConnection) throws(TrackingError) {
-        for month in self.partitions.missing(for: batch, now: .now) {
+        for week in self.partitions.missing(for: batch, now: .now) {
             do throws(TrackingError) {
-                try Self.make(month, connection)
-                self.partitions.made(month)
+                try Self.make(week, connection)
+                self.partitions.made(week)
             } catch {
                 guard connection.isAlive else { throw error }
                 try connection.runAll("ROLLBACK")
@@ -87,11 +87,11 @@ struct PostgresLedger {
         }
     }
 
-    /// Makes the partition of a month, and moves the month's points from `point_other` into it. All readers and writers
+    /// Makes the partition of a week, and moves the week's points from `point_other` into it. All readers and writers
     /// wait meanwhile. Before it moves anything, it waits at most one second for other programs to release
     /// `point_other`.
-    private static func make(_ month: PointPartitions.Month, _ connection: PostgresConnection) throws(TrackingError) {
-        let (table, from, to) = (month.table, month.start.seconds, month.next.start.seconds)
+    private static func make(_ week: PointPartitions.Week, _ connection: PostgresConnection) throws(TrackingError) {
+        let (table, from, to) = (week.table, week.start.seconds, week.next.start.seconds)
         // The triggers of the queues for forwarding ignore the points that only move to another partition.
         try connection.runAll(
             "BEGIN; SET LOCAL lock_timeout = '1s'; SET LOCAL godwit.is_moving = 'on'; LOCK TABLE schema_version IN EXCLUSIVE MODE"
