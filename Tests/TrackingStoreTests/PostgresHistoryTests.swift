@@ -285,6 +285,41 @@ struct PostgresHistoryTests {
         try await store.close()
     }
 
+    /// A partition whose points were all removed by their age is dropped once autovacuum has truncated its file.
+    @Test func theRetentionDropsEmptyPartitions() async throws {
+        let server = try await PostgresServer.start()
+        let address = try await server.makeDatabase()
+        let store = try await PostgresHistoryStore(address: address)
+        let week = 7 * 86_400.0
+        let (old, bus) = (now.seconds - 3 * week, now.seconds - 2 * week)
+        _ = try await store.store(batch([point(1, at: old), point(2)]))
+        _ = try await store.store(batch([point(1, at: bus)], of: "bus"))
+        let limit = UnixTime(now.seconds - week)
+        func removed() async throws -> Int {
+            try await store.removeExpired(before: limit, of: nil, except: [try trackable("bus")])
+        }
+        func partitions() async throws -> String {
+            try await server.value(
+                "SELECT string_agg(c.relname, ' ' ORDER BY c.relname) FROM pg_inherits i JOIN pg_class c "
+                    + "ON c.oid = i.inhrelid WHERE i.inhparent = 'godwit.point'::regclass", in: address)
+        }
+        #expect(try await removed() == 1)
+        let backup = try PostgresConnection(address)
+        try await server.execute("VACUUM godwit.point", in: address)
+        try backup.runAll("BEGIN; SELECT * FROM godwit.point LIMIT 1")
+        #expect(try await removed() == 0)
+        let all = "point_2026_w36 point_2026_w37 point_2026_w39 point_2026_w40 point_other"
+        #expect(try await partitions() == all, "another program reads the table")
+        try backup.runAll("ROLLBACK")
+        #expect(try await removed() == 0)
+        #expect(try await partitions() == "point_2026_w37 point_2026_w39 point_2026_w40 point_other")
+        // A late point gets its partition again.
+        #expect(try await store.store(batch([point(3, at: old + 1)])).stored == 1)
+        #expect(try await partitions() == all)
+        #expect(try await store.allPoints().map(\.location.seq) == [3, 2])
+        try await store.close()
+    }
+
     @Test func namesThatPostgresRejectsBlockNothing() async throws {
         let server = try await PostgresServer.shared()
         let address = try await server.makeDatabase()

@@ -69,6 +69,12 @@ struct PointPartitions {
 
     mutating func made(_ week: Week) { self.known.insert(week) }
 
+    /// Handles that the partition with this name no longer exists.
+    mutating func dropped(_ table: String) {
+        self.known = self.known.filter { $0.table != table }
+        self.latest = nil
+    }
+
     /// Handles that a partition could not be made: no partition is made during the next ``longestPause``.
     mutating func notMade(now: ContinuousClock.Instant) { self.pause = now + Self.longestPause }
 }

@@ -21,8 +21,8 @@ extension PostgresHistoryStore {
         }
     }
 
-    /// Removes records of the given trackables, or of all, that are older than a limit, in several transactions. See
-    /// ``HistoryStore/removeExpired(before:of:except:)``.
+    /// Removes records of the given trackables, or of all, that are older than a limit, in several transactions. Also
+    /// drops partitions that an earlier removal left empty. See ``HistoryStore/removeExpired(before:of:except:)``.
     public func removeExpired(
         before limit: UnixTime, of trackables: [TrackableID]?, except exceptions: Set<TrackableID>
     ) async throws(TrackingError) -> Int {
@@ -56,6 +56,9 @@ extension PostgresHistoryStore {
                 DELETE FROM quarantine WHERE received < $3 AND ($1 IS NULL OR trackable = ANY ($1)) \
                 AND (trackable IS NULL OR trackable <> ALL ($2))
                 """, [chosen, others, .double(limit.seconds)])
+        }
+        try await self.write { connection, known throws(TrackingError) in
+            try known.dropEmptyPartitions(before: limit, connection)
         }
         return removed
     }

@@ -8,7 +8,7 @@ import TrackingCore
 struct PostgresLedger {
     var ledger = RecordingLedger()
     private var versions: [TrackableID: Int64] = [:]
-    private var partitions = PointPartitions()
+    var partitions = PointPartitions()
     private var turn = PostgresTurn()
     /// `true` if a transaction has failed. Before the next write, the transactions of stuck programs are searched for
     /// as a possible cause.
@@ -70,45 +70,6 @@ struct PostgresLedger {
         try connection.run(
             "UPDATE trackable SET changes = changes + 1 WHERE id = ANY ($1)", [.texts(ids.map(\.rawValue))])
         for id in ids { self.versions[id]? += 1 }
-    }
-
-    /// Makes the weekly partitions that the points of a batch need, each in a transaction of its own. If a partition
-    /// cannot be made now, the points of its week are stored in the partition `point_other`.
-    mutating func makePartitions(for batch: RecordingBatch, _ connection: PostgresConnection) throws(TrackingError) {
-        for week in self.partitions.missing(for: batch, now: .now) {
-            do throws(TrackingError) {
-                try Self.make(week, connection)
-                self.partitions.made(week)
-            } catch {
-                guard connection.isAlive else { throw error }
-                try connection.runAll("ROLLBACK")
-                return self.partitions.notMade(now: .now)
-            }
-        }
-    }
-
-    /// Makes the partition of a week, and moves the week's points from `point_other` into it. All readers and writers
-    /// wait meanwhile. Before it moves anything, it waits at most one second for other programs to release
-    /// `point_other`.
-    private static func make(_ week: PointPartitions.Week, _ connection: PostgresConnection) throws(TrackingError) {
-        let (table, from, to) = (week.table, week.start.seconds, week.next.start.seconds)
-        // The triggers of the queues for forwarding ignore the points that only move to another partition.
-        try connection.runAll(
-            "BEGIN; SET LOCAL lock_timeout = '1s'; SET LOCAL godwit.is_moving = 'on'; LOCK TABLE schema_version IN EXCLUSIVE MODE"
-        )
-        if try connection.run("SELECT 1::bigint WHERE to_regclass('\(table)') IS NULL").count > 0 {
-            try connection.runAll(
-                """
-                SAVEPOINT looking;
-                LOCK TABLE point_other IN ACCESS EXCLUSIVE MODE;
-                ROLLBACK TO SAVEPOINT looking;
-                CREATE TABLE \(table) (LIKE point INCLUDING ALL);
-                WITH moved AS (DELETE FROM point_other WHERE time >= \(from) AND time < \(to) RETURNING *)
-                    INSERT INTO \(table) SELECT * FROM moved;
-                ALTER TABLE point ATTACH PARTITION \(table) FOR VALUES FROM (\(from)) TO (\(to))
-                """)
-        }
-        try connection.runAll("COMMIT")
     }
 
     /// Begins a transaction, and computes the changes that a batch makes to the tables.
