@@ -288,7 +288,10 @@ let package = Package(
             dependencies: ["TrackingCore", "TrackingTesting", "TrackingPublisher", "TrackingSubscriber"],
             swiftSettings: settings),
         .testTarget(
-            name: "GodwitOptionsTests", dependencies: ["GodwitOptions", "TrackingCore", "TestSupport", logging],
+            name: "GodwitOptionsTests",
+            dependencies: [
+                "GodwitOptions", "TrackingCore", "TrackingMQTT", "TestSupport", argumentParser, logging,
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "ProgramTests",

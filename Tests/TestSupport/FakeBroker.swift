@@ -13,6 +13,8 @@ public final class FakeBroker: Sendable {
         /// Send these bytes. Send the second bytes once the client's DISCONNECT has arrived, and wait until the client
         /// ends its direction of the connection.
         case sendUntilDisconnect([UInt8], late: [UInt8])
+        /// Send these bytes and keep the connection open. The packets of the client appear in ``packets``.
+        case sendAndRead([UInt8])
         /// Keep the connection open and send nothing.
         case nothing
     }
@@ -36,6 +38,9 @@ public final class FakeBroker: Sendable {
     /// The end of each connection after its DISCONNECT: 0 if the client ended its direction in order, otherwise the
     /// number of the system's error.
     public let endsAfterDisconnect = EventLog<Int32>()
+
+    /// The packets after the CONNECT on connections whose answer is ``Answer/sendAndRead(_:)``.
+    public let packets = EventLog<[UInt8]>()
 
     /// Starts to listen for connections on a free port.
     ///
@@ -87,6 +92,10 @@ public final class FakeBroker: Sendable {
             _ = Foundation.send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
             self.waitForEnd(of: connection, late)
             self.close(connection)
+        case .sendAndRead(let bytes):
+            _ = Foundation.send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+            self.readPackets(of: connection)
+            self.close(connection)
         case .nothing:
             break
         }
@@ -105,6 +114,22 @@ public final class FakeBroker: Sendable {
                 guard Foundation.send(connection, late, late.count, Int32(MSG_NOSIGNAL)) >= 0 else {
                     return self.endsAfterDisconnect.append([errno])
                 }
+            }
+        }
+    }
+
+    /// Reads packets of at most 127 bytes until the client's direction has ended.
+    private func readPackets(of connection: Int32) {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        while true {
+            let count = recv(connection, &buffer, buffer.count, 0)
+            guard count > 0 else { return }
+            bytes += buffer.prefix(count)
+            while bytes.count >= 2, bytes.count >= Int(bytes[1]) + 2 {
+                let length = Int(bytes[1]) + 2
+                self.packets.append([Array(bytes.prefix(length))])
+                bytes.removeFirst(length)
             }
         }
     }
