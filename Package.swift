@@ -354,6 +354,7 @@ if Context.environment["GODWIT_BENCHMARKS"] != nil {
                 "TrackingSpool", logging,
             ]),
         benchmark("store-benchmarks", ["TrackingCore", "TrackingStore", grdb, sqlite]),
+        benchmark("history-benchmarks", ["TrackingCore", "TrackingStore"]),
         benchmark("gateway-benchmarks", ["TrackingCore", "TrackingMQTT", hummingbird, nioCore]),
         benchmark("agent-benchmarks", ["TrackingCore", "TrackingMQTT"]),
         benchmark("roads-benchmarks", ["TrackingCore", "TrackingMQTT", "TrackingRoads", "TrackingTesting"]),

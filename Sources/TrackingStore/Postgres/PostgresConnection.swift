@@ -133,18 +133,44 @@ final class PostgresConnection: @unchecked Sendable {
     /// Runs one statement with values for its parameters, and returns its result in binary form.
     @discardableResult
     func run(_ sql: String, _ values: [PostgresValue] = []) throws(TrackingError) -> PostgresRows {
-        var places: [UnsafePointer<CChar>?] = values.map { value in
+        let result = Self.withParameters(values) { types, places, lengths, formats in
+            PQexecParams(self.pointer, sql, Int32(values.count), types, places, lengths, formats, 1)
+        }
+        return try self.rows(result)
+    }
+
+    /// Sends one statement with values for its parameters to the server, and returns without waiting for its result.
+    /// The next call must be ``sentRows()``, which waits for the result.
+    func send(_ sql: String, _ values: [PostgresValue]) throws(TrackingError) {
+        let code = Self.withParameters(values) { types, places, lengths, formats in
+            PQsendQueryParams(self.pointer, sql, Int32(values.count), types, places, lengths, formats, 1)
+        }
+        guard code == 1 else { throw self.failure("cannot use \(self.subject): PostgreSQL failed to run a statement") }
+    }
+
+    /// Waits for the result of the statement that ``send(_:_:)`` sent, and returns it in binary form.
+    func sentRows() throws(TrackingError) -> PostgresRows {
+        let result = PQgetResult(self.pointer)
+        while let more = PQgetResult(self.pointer) { PQclear(more) }
+        return try self.rows(result)
+    }
+
+    /// Runs `body` with the values in the form of libpq: their types, their bytes, and the lengths and formats of these.
+    private static func withParameters<Value>(
+        _ values: [PostgresValue],
+        _ body: (
+            UnsafePointer<Oid>, UnsafePointer<UnsafePointer<CChar>?>, UnsafePointer<Int32>, UnsafePointer<Int32>
+        ) -> Value
+    ) -> Value {
+        let places: [UnsafePointer<CChar>?] = values.map { value in
             guard let bytes = value.bytes else { return nil }
             let copy = UnsafeMutablePointer<CChar>.allocate(capacity: max(1, bytes.count))
             for (index, byte) in bytes.enumerated() { copy[index] = CChar(bitPattern: byte) }
             return UnsafePointer(copy)
         }
         defer { for place in places { place?.deallocate() } }
-        var types = values.map(\.type)
-        var lengths = values.map { Int32($0.bytes?.count ?? 0) }
-        var formats = values.map { _ in Int32(1) }
-        let result = PQexecParams(self.pointer, sql, Int32(values.count), &types, &places, &lengths, &formats, 1)
-        return try self.rows(result)
+        let lengths = values.map { Int32($0.bytes?.count ?? 0) }
+        return body(values.map(\.type), places, lengths, values.map { _ in Int32(1) })
     }
 
     /// Runs one or several statements without parameters, one after the other. Their results are dropped.

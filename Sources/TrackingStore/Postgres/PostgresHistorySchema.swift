@@ -34,9 +34,10 @@ enum PostgresHistorySchema {
     }
 
     /// The statements that configure a connection. The server ends a transaction whose program is gone or idle, because
-    /// other programs wait for its locks.
+    /// other programs wait for its locks. It does not compile queries (`jit`): with many partitions, that takes longer
+    /// than the query.
     static let session = """
-        SET client_min_messages = warning; SET synchronous_commit = on; SET idle_in_transaction_session_timeout = '120s';
+        SET client_min_messages = warning; SET synchronous_commit = on; SET jit = off; SET idle_in_transaction_session_timeout = '120s';
         SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET tcp_user_timeout = '15s'
         """
 
@@ -148,12 +149,11 @@ enum PostgresHistorySchema {
         ORDER BY q.time DESC, q.stream DESC, q.seq DESC LIMIT 1
         """
 
-    /// The SQL subquery for the newest point of trackable `k`, which the outer query selects. Points with a wrong clock
-    /// or the place [0, 0] are ignored. Of several points with the same time, the one with the last stream name in the
-    /// alphabet counts.
-    static let lastByName = """
-        SELECT q.* FROM point q LEFT JOIN stream o ON o.number = q.stream WHERE q.trackable = k.number
-        AND q.time >= k.last_time AND q.clock_fault = 0 ORDER BY q.time DESC, o.id DESC NULLS LAST, q.seq DESC LIMIT 1
+    /// The SQL subquery for the newest points of trackable `k`, which the outer query selects: usually one, or several
+    /// with the same time. Points with a wrong clock or the place [0, 0] are ignored.
+    static let newest = """
+        SELECT q.* FROM point q WHERE q.trackable = k.number AND q.time >= k.last_time AND q.clock_fault = 0
+        ORDER BY q.time DESC FETCH FIRST ROW WITH TIES
         """
 
     /// The SQL subquery for the time of the newest point of trackable `k`, which the outer query selects. Points with a

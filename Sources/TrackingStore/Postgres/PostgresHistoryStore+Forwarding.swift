@@ -94,7 +94,7 @@ extension PostgresHistoryStore: ForwardingStore {
     private static let nextForwarded = """
         WITH front AS (SELECT * FROM forward_queue WHERE sink = (SELECT number FROM forward_sink WHERE name = $1) \
         AND number <> ALL ($4) ORDER BY number LIMIT $2) \
-        SELECT \(PostgresPointReading.columns), t.id, q.number FROM front q JOIN trackable t ON t.number = q.trackable \
+        SELECT \(PostgresPointReading.columns), s.id, t.id, q.number FROM front q JOIN trackable t ON t.number = q.trackable \
         LEFT JOIN point p ON p.trackable = q.trackable AND p.time = q.time AND p.stream = q.stream AND p.seq = q.seq \
         LEFT JOIN stream s ON s.number = q.stream \
         WHERE q.trackable = (SELECT trackable FROM front ORDER BY number LIMIT 1) ORDER BY q.number LIMIT $3

@@ -17,40 +17,78 @@ extension PostgresHistoryStore {
     /// Returns the newest position of each given trackable, or of all trackables. See
     /// ``HistoryStore/lastPositions(of:)``.
     public func lastPositions(of trackables: [TrackableID]?) async throws(TrackingError) -> [LastPosition] {
-        try await self.lastPositions(
-            "WHERE $1 IS NULL OR k.id = ANY ($1) ORDER BY k.id",
-            [trackables.map { .texts($0.map(\.rawValue)) } ?? .noTexts])
+        guard let trackables else { return try await self.allLastPositions() }
+        return try await self.reader.perform { connection throws(TrackingError) in
+            let ids = PostgresValue.texts(trackables.map(\.rawValue))
+            let sql = Self.lastPositions("WHERE k.id = ANY ($1)")
+            return Self.lastPositions(try connection.run(sql, [ids]))
+        }
+    }
+
+    /// Returns the newest position of each trackable, in the order of their ids. Reads them in pages: the server
+    /// computes the next page while this program decodes one.
+    private func allLastPositions() async throws(TrackingError) -> [LastPosition] {
+        try await self.reader.perform { connection throws(TrackingError) in
+            let limit = 10_000
+            let sql = Self.lastPositions("WHERE k.id > $1", limit: "\(limit)")
+            var positions: [LastPosition] = []
+            var next: String? = ""
+            try connection.send(sql, [.text("")])
+            while next != nil {
+                let rows = try connection.sentRows()
+                next = rows.count < limit ? nil : rows.text(rows.count - 1, PostgresPointReading.columnCount)
+                if let next { try connection.send(sql, [.text(next)]) }
+                positions += Self.lastPositions(rows)
+            }
+            return positions
+        }
     }
 
     /// Returns the newest positions of the trackables after an id, in the order of their ids. See
     /// ``HistoryStore/lastPositions(after:limit:)``.
     public func lastPositions(after id: TrackableID?, limit: Int) async throws(TrackingError) -> [LastPosition] {
-        try await self.lastPositions(
-            "WHERE k.id > $1 ORDER BY k.id LIMIT $2", [.text(id?.rawValue ?? ""), .int(Int64(limit))])
+        try await self.reader.perform { connection throws(TrackingError) in
+            let sql = Self.lastPositions("WHERE k.id > $1", limit: "$2")
+            let rows = try connection.run(sql, [.text(id?.rawValue ?? ""), .int(Int64(limit))])
+            return Array(Self.lastPositions(rows).prefix(limit))
+        }
     }
 
-    /// Returns the newest positions of trackables `k`.
+    /// Returns the SQL that selects the newest points of trackables `k`, in the order of their ids. All newest points
+    /// of one trackable follow each other in one result.
     ///
-    /// - Parameters:
-    ///   - clauses: The condition and the order.
-    ///   - values: The values of the clauses.
-    private func lastPositions(
-        _ clauses: String, _ values: [PostgresValue]
-    ) async throws(TrackingError) -> [LastPosition] {
-        try await self.reader.perform { connection throws(TrackingError) in
-            let rows = try connection.run(
-                """
-                SELECT \(PostgresPointReading.columns), k.id FROM trackable k \
-                CROSS JOIN LATERAL (\(PostgresHistorySchema.lastByName)) p \
-                LEFT JOIN stream s ON s.number = p.stream \(clauses)
-                """, values)
-            return (0..<rows.count).compactMap { row in
-                guard let location = PostgresPointReading.location(rows, row),
-                    let id = try? TrackableID(rows.text(row, PostgresPointReading.columnCount))
-                else { return nil }
-                return LastPosition(trackable: id, location: location)
+    /// The names of the streams are looked up in subqueries of their own, which takes less time than a join.
+    private static func lastPositions(_ condition: String, limit: String? = nil) -> String {
+        """
+        SELECT \(PostgresPointReading.columns), (SELECT o.id FROM stream o WHERE o.number = p.stream), k.id \
+        FROM trackable k CROSS JOIN LATERAL (\(PostgresHistorySchema.newest)) p \(condition) ORDER BY k.id \
+        \(limit.map { "FETCH FIRST (\($0)) ROWS WITH TIES" } ?? "")
+        """
+    }
+
+    /// Returns the newest positions that the result of ``lastPositions(_:limit:)`` contains. Of several points of a
+    /// trackable, the one with the last stream name in the alphabet counts, then the one with the highest number.
+    private static func lastPositions(_ rows: PostgresRows) -> [LastPosition] {
+        var positions: [LastPosition] = []
+        var last: (stream: [UInt8], seq: Int64) = ([], 0)
+        for row in 0..<rows.count {
+            guard let location = PostgresPointReading.location(rows, row),
+                let id = try? TrackableID(rows.text(row, PostgresPointReading.columnCount))
+            else { continue }
+            let name = (
+                stream: rows.optionalBytes(row, PostgresPointReading.columnCount - 1) ?? [], seq: rows.integer(row, 2)
+            )
+            if positions.last?.trackable == id {
+                let isHigher =
+                    name.stream == last.stream
+                    ? name.seq > last.seq : last.stream.lexicographicallyPrecedes(name.stream)
+                guard isHigher else { continue }
+                positions.removeLast()
             }
+            positions.append(LastPosition(trackable: id, location: location))
+            last = name
         }
+        return positions
     }
 
     /// Returns the trackables that have a point in a box during a time span. See

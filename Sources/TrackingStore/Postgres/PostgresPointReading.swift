@@ -8,10 +8,11 @@ struct PostgresPointReading {
     private let connection: PostgresConnection
     private var draft = PageDraft()
 
+    /// The columns of a point `p`, for ``location(_:_:)``. The name of the point's stream follows them.
     static let columns = """
         p.time, p.stream, p.seq, p.clock_fault, p.latitude, p.longitude, p.altitude, p.accuracy_horizontal, \
         p.accuracy_vertical, p.bearing, p.accuracy_bearing, p.speed, p.accuracy_speed, p.floor, p.battery_level, p.mode, \
-        p.motion, p.trip, p.source, p.extra, s.id
+        p.motion, p.trip, p.source, p.extra
         """
     static let columnCount = 21
 
@@ -79,7 +80,7 @@ struct PostgresPointReading {
         _ times: TimeSpan, after: PointName?, limit: Int
     ) throws(TrackingError) -> [PageDraft.Entry] {
         var sql = """
-            SELECT \(Self.columns) FROM point p LEFT JOIN stream s ON s.number = p.stream WHERE p.trackable = $1 \
+            SELECT \(Self.columns), s.id FROM point p LEFT JOIN stream s ON s.number = p.stream WHERE p.trackable = $1 \
             AND p.time >= $2 AND p.time < $3 AND (p.time, p.stream, p.seq) > ($4, $5, $6)
             """
         var values: [PostgresValue] = [
@@ -105,7 +106,7 @@ struct PostgresPointReading {
     }
 
     /// Returns the point that a row of a query's result contains; `nil` if the point's coordinates are out of range.
-    /// The row must begin with the columns in ``columns``.
+    /// The row must begin with the columns in ``columns`` and the name of the stream.
     static func location(_ rows: PostgresRows, _ row: Int) -> Location? {
         guard let place = Coordinate(latitude: rows.number(row, 4), longitude: rows.number(row, 5)) else { return nil }
         var location = Location(coordinate: place, time: UnixTime(rows.number(row, 0)))

@@ -104,7 +104,9 @@ final class PostgresRows {
     }
 
     private func word(_ row: Int, _ column: Int) -> UInt64 {
-        self.raw(row, column).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+        let bytes = self.raw(row, column)
+        guard bytes.count == 8 else { return bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } }
+        return UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
     }
 
     private func raw(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer {

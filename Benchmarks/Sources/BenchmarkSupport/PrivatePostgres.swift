@@ -1,16 +1,15 @@
-import BenchmarkSupport
 import Glibc
 
 /// A private PostgreSQL server with PostGIS for the benchmark, on a free port of the loopback address, with its default
 /// durability.
-final class PrivatePostgres {
+public final class PrivatePostgres {
     private let port = Int.random(in: 32_761..<32_767)
     private let folder = "/tmp/godwit-bench-postgres-\(getpid())"
     private let server: ChildProcess
     private static let programs = "/usr/lib/postgresql/15/bin"
 
     /// Starts the server, and returns once it answers.
-    init() throws {
+    public init() throws {
         mkdir(self.folder, 0o700)
         if getuid() == 0, let user = getpwnam("postgres") {
             chown(self.folder, user.pointee.pw_uid, user.pointee.pw_gid)
@@ -37,19 +36,20 @@ final class PrivatePostgres {
     }
 
     /// Ends the server and removes its folder.
-    func end() throws {
+    public func end() throws {
         self.server.end(SIGINT)
         try ChildProcess("rm", ["-rf", self.folder]).waitForEnd()
     }
 
     /// Creates an empty database and returns its address.
-    func database() throws -> String {
+    public func database() throws -> String {
         let name = "d\(UInt64.random(in: 0 ... .max))"
         try self.psql("template1", ["-c", "CREATE DATABASE \(name)"])
         return self.address(name)
     }
 
-    func psql(_ address: String, _ arguments: [String]) throws {
+    /// Runs `psql` with a database, given by its name or its address, and arguments.
+    public func psql(_ address: String, _ arguments: [String]) throws {
         let address = address.contains("/") ? address : self.address(address)
         let psql = try ChildProcess(
             "psql", ["-d", address, "-q", "-v", "ON_ERROR_STOP=1"] + arguments, isQuiet: true)

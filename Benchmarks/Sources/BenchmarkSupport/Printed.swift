@@ -1,19 +1,18 @@
-import BenchmarkSupport
 import Glibc
 
 /// The measurements of one run of a program: its output, times and memory.
-struct Printed {
+public struct Printed {
     /// The time from the start of the program until its first byte of output, in seconds.
-    private(set) var firstByte = 0.0
+    public private(set) var firstByte = 0.0
     /// The time from the start of the program to its end, in seconds.
-    private(set) var seconds = 0.0
+    public private(set) var seconds = 0.0
     /// The number of bytes that the program printed.
-    private(set) var bytes = 0
+    public private(set) var bytes = 0
     /// The largest resident memory of the program, in MB, checked whenever output arrives.
-    private(set) var peak = 0.0
+    public private(set) var peak = 0.0
 
     /// Runs a program, whose output is read through a named pipe.
-    init(by program: String, _ arguments: [String], through pipe: String) throws {
+    public init(by program: String, _ arguments: [String], through pipe: String) throws {
         unlink(pipe)
         guard mkfifo(pipe, 0o600) == 0 else { throw BenchmarkError("cannot create the named pipe \(pipe)") }
         defer { unlink(pipe) }
