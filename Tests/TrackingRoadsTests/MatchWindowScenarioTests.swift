@@ -45,9 +45,10 @@ private struct WindowConversation {
         case "request":
             self.request = self.window.request
             guard let request else { return ["nothing"] }
-            let anchor = self.window.anchor.map { ["anchor \($0.number)"] } ?? []
-            let numbers = request.numbers.filter { $0 != self.window.anchor?.number }
-            return anchor + ["fixes \(Self.range(numbers))"]
+            let anchors = self.window.anchors.map(\.number)
+            let (first, rest) = (request.numbers.prefix(anchors.count), request.numbers.dropFirst(anchors.count))
+            #expect(Array(first) == anchors)
+            return (anchors.isEmpty ? [] : ["anchors \(Self.range(anchors))"]) + ["fixes \(Self.range(Array(rest)))"]
         case "answer":
             let request = try #require(self.request)
             let off = Set(words.dropFirst(words.firstIndex(of: "off") ?? words.count).compactMap { Int($0) })

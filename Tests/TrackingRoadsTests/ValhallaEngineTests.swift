@@ -59,6 +59,13 @@ import TrackingCore
         #expect(times == [0, 0.1, 0.2])
     }
 
+    /// Without the penalty, a fix beside the road leads into a side street and back.
+    @Test(arguments: [(TravelProfile.auto, 200.0), (.truck, 200), (.bicycle, 140), (.pedestrian, 100)])
+    func aTurnHasAPenalty(profile: TravelProfile, penalty: Double) throws {
+        let body = try JSONValue(json: ValhallaTrace.body(MatchRequest(points: self.street.points, profile: profile)))
+        #expect(body["trace_options"]?["turn_penalty_factor"]?.number == penalty)
+    }
+
     @Test(arguments: [
         (HTTPResponse.Status.internalServerError, "{}", TrackingError.Code.engineUnavailable),
         (.ok, #"{"shape":"mjg|x"#, .engineUnavailable),

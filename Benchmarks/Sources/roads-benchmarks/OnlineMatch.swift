@@ -16,6 +16,7 @@ struct OnlineMatch {
     private var window = MatchWindow()
     private var finals: [Int: MatchWindow.Match?] = [:]
     private var published: Int?
+    private var lastFinal: Int?
     private var last: (match: RoadMatch, numbers: [Int])?
 
     /// Matches the fixes of a drive.
@@ -54,14 +55,17 @@ struct OnlineMatch {
             self.finals[point.number] = point.match
         }
         self.finalCount += points.count
-        if let last = points.last { self.noteWay(to: last.number, isFinal: true) }
+        guard let last = points.last else { return }
+        self.noteWay(to: last.number, isFinal: true)
+        self.lastFinal = last.number
     }
 
-    /// Notes the roads of the last answer up to a fix: from the start of the window for the final way, and from the fix
-    /// that was published before otherwise.
+    /// Notes the roads of the last answer up to a fix: from the last final fix for the final way, and from the fix that
+    /// was published before otherwise.
     private mutating func noteWay(to number: Int, isFinal: Bool) {
         guard let (match, numbers) = self.last, let end = numbers.firstIndex(of: number) else { return }
-        let start = isFinal ? 0 : self.published.flatMap { numbers.firstIndex(of: $0) } ?? end
+        let before = (isFinal ? self.lastFinal : self.published).flatMap { numbers.firstIndex(of: $0) }
+        let start = before ?? (isFinal ? 0 : end)
         let edges = match.points[min(start, end)...end].compactMap(\.edge)
         guard let first = edges.first, let last = edges.last, first <= last else { return }
         let ways = match.edges[first...last].compactMap(\.way)

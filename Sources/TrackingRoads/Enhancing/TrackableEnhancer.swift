@@ -35,7 +35,9 @@ struct TrackableEnhancer: Sendable {
     var deadline: MonotonicTime? { self.pending.first?.deadline }
 
     /// The approximate size of this state in memory, in bytes.
-    var bytes: Int { 2_048 + self.window.points.count * 400 + self.pending.count * 400 }
+    var bytes: Int {
+        2_048 + (self.window.anchors.count + self.window.points.count + self.pending.count) * 400
+    }
 
     /// The means of travel, by the motion that the device reports.
     var profile: TravelProfile { self.travel.profile }

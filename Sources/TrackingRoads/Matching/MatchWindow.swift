@@ -3,8 +3,8 @@ package import TrackingCore
 /// The newest fixes of one trackable, which a routing engine matches together, and their matches.
 ///
 /// A match can change with each answer of the engine, because later fixes show which of two roads the trackable took.
-/// Once a match is final, it never changes, and the window forgets its fix. The last final fix remains as the anchor,
-/// with which the next request begins.
+/// Once a match is final, it never changes, and the window forgets its fix. The last final fixes remain as anchors, with
+/// which the next request begins.
 ///
 /// The caller adds the fixes in the order of their times, sends ``request`` to the engine, and passes the engine's
 /// answer to ``answered(_:to:)``.
@@ -64,10 +64,15 @@ package struct MatchWindow: Hashable, Sendable {
     /// The time from a fix to the newest one from which on its match can become final.
     package static let finalTime = Duration.seconds(10)
 
+    /// The maximum number of anchors. A single one does not show the engine the direction of the trackable, nor which of
+    /// two roads that meet there it is on.
+    package static let maximumAnchors = 6
+
     /// The fixes whose matches are not final, in the order of their times.
     package private(set) var points: [Point] = []
-    /// The last final fix, with which the next request begins; `nil` for a window that begins anew.
-    package private(set) var anchor: Point?
+    /// The last final fixes, with which the next request begins, in the order of their times. Empty for a window that
+    /// begins anew.
+    package private(set) var anchors: [Point] = []
     /// The highest number (`seq`) of the stream whose match is final; `nil` while there is none.
     package private(set) var finalSeq: UInt64?
     private var stream: StreamID?
@@ -81,21 +86,15 @@ package struct MatchWindow: Hashable, Sendable {
 
     /// The point with this number; `nil` for a fix that the window has forgotten.
     package subscript(number: Int) -> Point? {
-        if let anchor, anchor.number == number { return anchor }
-        return self.index(of: number).map { self.points[$0] }
+        self.index(of: number).map { self.points[$0] } ?? self.anchors.last { $0.number == number }
     }
 
     /// The fixes that the engine is to match; `nil` in an empty window.
     package var request: Request? {
         guard !self.points.isEmpty else { return nil }
-        var request = Request(numbers: self.points.map(\.number), points: self.points.map(\.requested))
-        if let anchor {
-            request.numbers.insert(anchor.number, at: 0)
-            request.points.insert(anchor.requested, at: 0)
-            // The position on the road leads the engine to the final road. Off the road it is that of the fix.
-            if let match = anchor.match { request.points[0].coordinate = match.coordinate }
-        }
-        return request
+        return Request(
+            numbers: self.anchors.map(\.number) + self.points.map(\.number),
+            points: self.anchors.map(\.requestedOnRoad) + self.points.map(\.requested))
     }
 
     // MARK: - Fixes
@@ -126,7 +125,7 @@ package struct MatchWindow: Hashable, Sendable {
     /// Begins a new window for the next fix, which the engine cannot match together with the present ones.
     private mutating func begin(with stream: StreamID?) -> [Point] {
         let final = self.finish(self.points.count)
-        self.anchor = nil
+        self.anchors = []
         if stream != self.stream { self.finalSeq = nil }
         return final
     }
@@ -165,7 +164,7 @@ package struct MatchWindow: Hashable, Sendable {
             self.points[position].match = Match(coordinate: self.points[position].coordinate, confidence: .offRoad)
         }
         let final = self.finish(index)
-        self.anchor = nil
+        self.anchors = []
         return final
     }
 
@@ -182,7 +181,7 @@ package struct MatchWindow: Hashable, Sendable {
             self.points[(index - 1)...index].allSatisfy({ $0.match?.confidence == .offRoad })
         else { return [] }
         let final = self.finish(index)
-        self.anchor = nil
+        self.anchors = []
         return final
     }
 
@@ -195,13 +194,13 @@ package struct MatchWindow: Hashable, Sendable {
         }.count
     }
 
-    /// Makes the matches of the oldest points final and forgets these points, except the last one, which becomes the
-    /// anchor.
+    /// Makes the matches of the oldest points final and forgets these points, except the last ones, which become the
+    /// anchors.
     private mutating func finish(_ count: Int) -> [Point] {
         guard count > 0 else { return [] }
         let final = Array(self.points.prefix(count))
         self.points.removeFirst(count)
-        self.anchor = final[final.count - 1]
+        self.anchors = Array((self.anchors + final).suffix(Self.maximumAnchors))
         self.finalSeq = final.lazy.compactMap(\.seq).last ?? self.finalSeq
         return final
     }
@@ -217,6 +216,12 @@ package struct MatchWindow: Hashable, Sendable {
 extension MatchWindow.Point {
     fileprivate var requested: MatchRequest.Point {
         MatchRequest.Point(coordinate: self.coordinate, time: self.time, accuracy: self.accuracy)
+    }
+
+    /// The final position, which leads the engine to the final road. Off the road it is that of the fix.
+    fileprivate var requestedOnRoad: MatchRequest.Point {
+        MatchRequest.Point(
+            coordinate: self.match?.coordinate ?? self.coordinate, time: self.time, accuracy: self.accuracy)
     }
 
     /// Returns `true` if the trackable has not moved from this point to a later fix: it is slower than 1 m/s, and the

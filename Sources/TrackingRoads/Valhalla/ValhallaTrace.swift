@@ -41,6 +41,8 @@ package enum ValhallaTrace {
         json.number(accuracy)
         json.name("search_radius")
         json.number(min(max(3 * accuracy, Self.searchRadius.lowerBound), Self.searchRadius.upperBound))
+        json.name("turn_penalty_factor")
+        json.number(Self.turnPenalty(request.profile))
         json.raw("}}")
         return json.bytes
     }
@@ -64,6 +66,16 @@ package enum ValhallaTrace {
         let known = points.compactMap { $0.accuracy?.value }.sorted()
         let median = known.isEmpty ? Self.accuracies.lowerBound : known[known.count / 2]
         return min(max(median, Self.accuracies.lowerBound), Self.accuracies.upperBound)
+    }
+
+    /// Returns the cost of turns, by the recommendation of Valhalla's configuration for each means of travel, which the
+    /// engine itself does not use. Without it, a fix beside the road often leads into a side street and back.
+    private static func turnPenalty(_ profile: TravelProfile) -> Double {
+        switch profile {
+        case .auto, .bus, .truck: 200
+        case .bicycle: 140
+        case .pedestrian: 100
+        }
     }
 
     /// Reads the answer to a request; returns `nil` when the answer is not usable for these points.
