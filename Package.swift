@@ -103,7 +103,8 @@ let package = Package(
         .target(
             name: "TrackingRuntime", dependencies: ["SystemLibrary", "TrackingCore", deque, logging],
             swiftSettings: settings),
-        .target(name: "TrackingHTTP", dependencies: ["CCurl", "TrackingRuntime"], swiftSettings: settings),
+        .target(
+            name: "TrackingHTTP", dependencies: ["CCurl", "TrackingCore", "TrackingRuntime"], swiftSettings: settings),
         .target(
             name: "TrackingPublisher",
             dependencies: ["SystemLibrary", "TrackingCore", "TrackingRuntime", logging, lifecycle],
@@ -223,7 +224,9 @@ let package = Package(
                 hummingbird, lifecycle, logging, nioCore, nioEmbedded, nioHTTP1,
             ],
             swiftSettings: settings),
-        .testTarget(name: "TrackingHTTPTests", dependencies: ["TrackingHTTP", "TestSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "TrackingHTTPTests", dependencies: ["TestSupport", "TrackingHTTP", "TrackingMQTT"],
+            swiftSettings: settings),
         .testTarget(
             name: "TrackingHistoryTests",
             dependencies: ["TrackingCore", "TrackingHistory", "TrackingTesting", "TestSupport"],
@@ -232,7 +235,9 @@ let package = Package(
             name: "TrackingMetricsTests", dependencies: ["TrackingMetrics", coreMetrics], swiftSettings: settings),
         .testTarget(
             name: "TrackingMQTTTests",
-            dependencies: ["TrackingCore", "TrackingMQTT", "TrackingTesting", "TestSupport", logging],
+            dependencies: [
+                "TrackingCore", "TrackingMQTT", "TrackingRuntime", "TrackingTesting", "TestSupport", logging,
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "TrackingPublisherTests",

@@ -3,8 +3,8 @@
 #include <dlfcn.h>
 
 #define FUNCTIONS(DO) \
-    DO(global_init) DO(easy_init) DO(easy_cleanup) DO(easy_strerror) DO(easy_setopt) DO(easy_getinfo) \
-    DO(slist_append) DO(slist_free_all) DO(multi_init) DO(multi_cleanup) DO(multi_setopt) DO(multi_add_handle) \
+    DO(global_init) DO(easy_init) DO(easy_reset) DO(easy_cleanup) DO(easy_strerror) DO(easy_setopt) DO(easy_getinfo) \
+    DO(multi_socket_action) DO(slist_append) DO(slist_free_all) DO(multi_init) DO(multi_cleanup) DO(multi_setopt) DO(multi_add_handle) \
     DO(version_info) DO(multi_remove_handle) DO(multi_perform) DO(multi_poll) DO(multi_wakeup) DO(multi_info_read)
 
 #define MEMBER(name) __typeof__(&curl_##name) name;
@@ -25,6 +25,7 @@ const char *godwit_curl_load(void) {
 }
 
 CURL *godwit_curl_easy_init(void) { return curl.easy_init(); }
+void godwit_curl_easy_reset(CURL *easy) { curl.easy_reset(easy); }
 void godwit_curl_easy_cleanup(CURL *easy) { curl.easy_cleanup(easy); }
 const char *godwit_curl_easy_strerror(CURLcode code) { return curl.easy_strerror(code); }
 
@@ -79,6 +80,19 @@ CURLM *godwit_curl_multi_init(long connectionsPerHost) {
 void godwit_curl_multi_cleanup(CURLM *multi) { curl.multi_cleanup(multi); }
 CURLMcode godwit_curl_multi_add_handle(CURLM *multi, CURL *easy) { return curl.multi_add_handle(multi, easy); }
 CURLMcode godwit_curl_multi_remove_handle(CURLM *multi, CURL *easy) { return curl.multi_remove_handle(multi, easy); }
+
+void godwit_curl_multi_set_watchers(
+    CURLM *multi, curl_socket_callback socket, curl_multi_timer_callback timer, void *context) {
+    curl.multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, socket);
+    curl.multi_setopt(multi, CURLMOPT_SOCKETDATA, context);
+    curl.multi_setopt(multi, CURLMOPT_TIMERFUNCTION, timer);
+    curl.multi_setopt(multi, CURLMOPT_TIMERDATA, context);
+}
+
+CURLMcode godwit_curl_multi_socket_action(CURLM *multi, curl_socket_t socket, int conditions) {
+    int running = 0;
+    return curl.multi_socket_action(multi, socket, conditions, &running);
+}
 
 CURLMcode godwit_curl_multi_perform(CURLM *multi) {
     int running = 0;

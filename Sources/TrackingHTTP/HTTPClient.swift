@@ -1,3 +1,5 @@
+package import TrackingRuntime
+
 /// Sends HTTP requests with libcurl, over HTTP/1.1 or HTTP/2, and with TLS 1.2 or newer.
 ///
 ///     let client = HTTPClient()
@@ -6,6 +8,9 @@
 ///
 /// Connections are kept open for later requests. Redirects are not followed, and proxies of the environment are not
 /// used, so a request reaches only the server of its address. Any number of tasks can use one client at the same time.
+///
+/// The client has a thread of its own, unless it is given the loop of another thread. A task on that thread sends requests
+/// and receives their answers without a change of threads.
 package final class HTTPClient: Sendable {
     /// The method of a request.
     package enum Method: String, Sendable {
@@ -71,10 +76,12 @@ package final class HTTPClient: Sendable {
 
     /// Creates a client without a connection.
     ///
-    /// - Parameter connectionsPerHost: The largest number of connections to one host. Further requests wait, within
-    ///   their time limits.
-    package init(connectionsPerHost: Int = 8) {
-        self.transfers = TransferLoop(connectionsPerHost: connectionsPerHost)
+    /// - Parameters:
+    ///   - connectionsPerHost: The largest number of connections to one host. Further requests wait, within their time
+    ///     limits.
+    ///   - loop: The loop whose thread runs the requests; `nil` for a thread of the client.
+    package init(connectionsPerHost: Int = 8, on loop: (any SocketLoop)? = nil) {
+        self.transfers = TransferLoop(connectionsPerHost: connectionsPerHost, on: loop)
     }
 
     deinit { self.transfers.close() }

@@ -17,7 +17,7 @@ final class Transfer: @unchecked Sendable {
     var isCancelled = false
     private var headers: UnsafeMutablePointer<curl_slist>?
     private let error = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
-    /// libcurl's handle; `nil` before ``begin()``.
+    /// libcurl's handle; `nil` before ``begin(with:)`` and after the end.
     private(set) var handle: UnsafeMutableRawPointer?
     private var continuation: CheckedContinuation<Result<HTTPClient.Answer, HTTPClient.Failure>, Never>?
 
@@ -29,7 +29,6 @@ final class Transfer: @unchecked Sendable {
     }
 
     deinit {
-        if let handle = self.handle { godwit_curl_easy_cleanup(handle) }
         godwit_curl_slist_free_all(self.headers)
         self.error.deallocate()
     }
@@ -39,11 +38,9 @@ final class Transfer: @unchecked Sendable {
         self.continuation = continuation
     }
 
-    /// Makes libcurl's handle of the request.
-    ///
-    /// - Returns: `nil` if libcurl has no memory for it.
-    func begin() -> UnsafeMutableRawPointer? {
-        guard let handle = godwit_curl_easy_init() else { return nil }
+    /// Gives the request to a handle of libcurl, which has no settings yet. The loop retains this transfer until it has
+    /// reset the handle.
+    func begin(with handle: UnsafeMutableRawPointer) {
         self.handle = handle
         self.setAddress(of: handle)
         self.setMessage(of: handle)
@@ -54,13 +51,12 @@ final class Transfer: @unchecked Sendable {
         godwit_curl_set_readers(
             handle,
             { bytes, size, count, context in
-                // The context is this transfer, which its loop retains until libcurl has released the handle.
+                // The context is this transfer, which its loop retains until it has reset the handle.
                 Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue().receivedHeader(size * count)
             },
             { bytes, size, count, context in
                 Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue().received(bytes, size * count)
             }, context)
-        return handle
     }
 
     private func setAddress(of handle: UnsafeMutableRawPointer) {
@@ -130,6 +126,7 @@ final class Transfer: @unchecked Sendable {
     func fail(_ reason: String) { self.resume(.failure(HTTPClient.Failure(description: reason))) }
 
     private func resume(_ result: Result<HTTPClient.Answer, HTTPClient.Failure>) {
+        self.handle = nil
         self.continuation?.resume(returning: result)
         self.continuation = nil
     }

@@ -77,7 +77,8 @@ struct Enhance: AsyncParsableCommand {
     func run() async throws {
         Program.startLogging(Logger.Level(rawValue: self.broker.logLevel) ?? .warning)
         let configuration = try self.enhancerConfiguration()
-        let engine = try ValhallaEngine(url: self.engine.url)
+        // The enhancer's tasks run on the thread of the broker's connection, so its requests do as well.
+        let engine = try ValhallaEngine(url: self.engine.url, on: MQTTEventLoop.shared)
         let health = EnhancerHealth(listen: self.listen)
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         let enhancer = Enhancer(

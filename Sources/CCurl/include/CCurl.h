@@ -12,6 +12,7 @@
 const char *godwit_curl_load(void);
 
 CURL *godwit_curl_easy_init(void);
+void godwit_curl_easy_reset(CURL *easy);
 void godwit_curl_easy_cleanup(CURL *easy);
 const char *godwit_curl_easy_strerror(CURLcode code);
 CURLcode godwit_curl_set_number(CURL *easy, CURLoption option, long value);
@@ -38,6 +39,14 @@ CURLM *godwit_curl_multi_init(long connectionsPerHost);
 void godwit_curl_multi_cleanup(CURLM *multi);
 CURLMcode godwit_curl_multi_add_handle(CURLM *multi, CURL *easy);
 CURLMcode godwit_curl_multi_remove_handle(CURLM *multi, CURL *easy);
+
+// Sets the functions that libcurl calls when the sockets and the time to wait for have changed, and their last argument. With
+// them, the program calls `godwit_curl_multi_socket_action` in place of `perform` and `poll`. NULL ends the calls.
+void godwit_curl_multi_set_watchers(
+    CURLM *multi, curl_socket_callback socket, curl_multi_timer_callback timer, void *context);
+// Continues the transfers of a socket that is ready, or those whose time has passed for `CURL_SOCKET_TIMEOUT`.
+CURLMcode godwit_curl_multi_socket_action(CURLM *multi, curl_socket_t socket, int conditions);
+
 CURLMcode godwit_curl_multi_perform(CURLM *multi);
 CURLMcode godwit_curl_multi_poll(CURLM *multi, int milliseconds);
 CURLMcode godwit_curl_multi_wakeup(CURLM *multi);

@@ -2,7 +2,7 @@ import CMosquitto
 import SystemLibrary
 import Synchronization
 import TrackingCore
-import TrackingRuntime
+package import TrackingRuntime
 
 /// One thread that drives any number of broker connections. It is the executor of their actors, and of tasks that
 /// prefer it.
@@ -14,8 +14,8 @@ import TrackingRuntime
 /// them, and then writes the resulting packets. A pass runs a limited number of jobs that other jobs enqueue, so that
 /// the sockets do not have to wait.
 ///
-/// `@unchecked`: only the loop's own thread uses `pipe`, `channels`, `freeKeys`, `timers` and `due`. Everything else
-/// never changes after the loop was created, is behind a `Mutex`, or is atomic.
+/// `@unchecked`: only the loop's own thread uses `pipe`, `channels`, `freeKeys`, `timers`, `due`, `guestKeys` and
+/// `readyGuests`. Everything else never changes after the loop was created, is behind a `Mutex`, or is atomic.
 public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
     /// The event loop that the connections of the process share by default.
     public static let shared = MQTTEventLoop(name: "mqtt")
@@ -31,14 +31,23 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
     private struct Inbox {
         var work: [Work] = []
         var keys: [Int] = []
+        var guests: [any SocketLoopGuest] = []
         var isAsleep = false
         var isStopped = false
 
-        var isEmpty: Bool { self.work.isEmpty && self.keys.isEmpty && !self.isStopped }
+        var isEmpty: Bool {
+            self.work.isEmpty && self.keys.isEmpty && self.guests.isEmpty && !self.isStopped
+        }
+    }
+
+    /// A user of the loop's sockets and timers.
+    private enum User {
+        case connection(MQTTConnection)
+        case guest(any SocketLoopGuest)
     }
 
     private struct Channel {
-        let connection: MQTTConnection
+        let user: User
         var readiness = Poller.Readiness()
         var isDue = false
     }
@@ -57,6 +66,9 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
     private var freeKeys: [Int] = []
     private var timers = DeadlineQueue<Int>()
     private var due: [Int] = []
+    private var guestKeys: [ObjectIdentifier: Int] = [:]
+    /// The sockets of guests that became ready in this pass.
+    private var readyGuests: [(guest: any SocketLoopGuest, descriptor: Int32, readiness: Poller.Readiness)] = []
 
     /// Starts a loop on a thread of its own.
     ///
@@ -126,10 +138,15 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
     ///
     /// - Returns: The key, a number that identifies the connection in the loop.
     func attach(_ connection: MQTTConnection) -> Int {
+        let key = self.add(.connection(connection))
+        self.wake(key)
+        return key
+    }
+
+    private func add(_ user: User) -> Int {
         let key = self.freeKeys.popLast() ?? self.channels.endIndex
         if key == self.channels.endIndex { self.channels.append(nil) }
-        self.channels[key] = Channel(connection: connection)
-        self.wake(key)
+        self.channels[key] = Channel(user: user)
         return key
     }
 
@@ -153,9 +170,10 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
             self.receive()
             for _ in 0..<Self.turnsAPass {
                 self.takeTurn(&taken)
-                if taken.work.isEmpty, taken.keys.isEmpty { break }
+                if taken.work.isEmpty, taken.keys.isEmpty, taken.guests.isEmpty { break }
                 taken.work.removeAll(keepingCapacity: true)
                 taken.keys.removeAll(keepingCapacity: true)
+                taken.guests.removeAll(keepingCapacity: true)
             }
             self.serviceDue()
         }
@@ -166,9 +184,11 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
         guard !self.due.isEmpty else { return }
         let now = DeviceClock.now
         for key in self.due {
-            guard let channel = self.channels[key] else { continue }
-            channel.connection.assumeIsolated { $0.receive(channel.readiness, now: now) }
+            guard let channel = self.channels[key], case .connection(let connection) = channel.user else { continue }
+            connection.assumeIsolated { $0.receive(channel.readiness, now: now) }
         }
+        for ready in self.readyGuests { ready.guest.handle(ready.descriptor, SocketReadiness(ready.readiness)) }
+        self.readyGuests.removeAll(keepingCapacity: true)
     }
 
     /// Runs the jobs that were enqueued up to now, and marks the woken connections as due.
@@ -178,9 +198,11 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
         self.inbox.withLock { inbox in
             swap(&taken.work, &inbox.work)
             swap(&taken.keys, &inbox.keys)
+            swap(&taken.guests, &inbox.guests)
             taken.isStopped = inbox.isStopped
         }
         for key in taken.keys { self.markDue(key, []) }
+        for guest in taken.guests { self.markDue(self.key(of: guest), []) }
         for work in taken.work {
             switch work {
             case .actorJob(let job): job.runSynchronously(on: self.asUnownedSerialExecutor())
@@ -193,7 +215,13 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
     private func wait(isWorkWaiting: Bool) {
         let limit: Duration? =
             isWorkWaiting ? .zero : self.timers.next.map { DeviceClock.now.duration(to: $0) }
-        self.poller.wait(for: limit) { key, readiness in self.markDue(key, readiness) }
+        self.poller.wait(for: limit) { key, descriptor, readiness in
+            self.markDue(key, readiness)
+            guard self.channels.indices.contains(key), case .guest(let guest)? = self.channels[key]?.user else {
+                return
+            }
+            self.readyGuests.append((guest, descriptor, readiness))
+        }
     }
 
     private func markDue(_ key: Int, _ readiness: Poller.Readiness) {
@@ -219,12 +247,58 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
         guard let channel = self.channels[key] else { return }
         self.channels[key]?.isDue = false
         self.channels[key]?.readiness = []
-        let next = channel.connection.assumeIsolated { $0.service(channel.readiness, now: now) }
+        let next: MonotonicTime?
+        switch channel.user {
+        case .connection(let connection):
+            next = connection.assumeIsolated { $0.service(channel.readiness, now: now) }
+        case .guest(let guest):
+            guard case .waiting(let deadline) = guest.run(now: now) else { return self.forget(guest) }
+            next = deadline
+        }
         // A deadline that moved later is noticed when the old one fires, because acknowledgements move deadlines all
         // the time.
         guard let next, self.channels[key] != nil else { return }
         if let standing = self.timers.deadline(of: key), standing <= next { return }
         self.timers.set(key, deadline: next)
+    }
+}
+
+extension MQTTEventLoop: SocketLoop {
+    /// Lets the loop's thread run a guest in the present pass or in a later one.
+    package func schedule(_ guest: any SocketLoopGuest) { self.post { $0.guests.append(guest) } }
+
+    /// Watches a socket of a guest on the loop's thread.
+    package func watch(_ descriptor: Int32, for readiness: SocketReadiness, of guest: any SocketLoopGuest) {
+        if readiness.isEmpty { return self.poller.forget(descriptor) }
+        self.poller.watch(descriptor, key: self.key(of: guest), for: Poller.Readiness(readiness))
+    }
+
+    private func key(of guest: any SocketLoopGuest) -> Int {
+        if let key = self.guestKeys[ObjectIdentifier(guest)] { return key }
+        let key = self.add(.guest(guest))
+        self.guestKeys[ObjectIdentifier(guest)] = key
+        return key
+    }
+
+    private func forget(_ guest: any SocketLoopGuest) {
+        if let key = self.guestKeys.removeValue(forKey: ObjectIdentifier(guest)) { self.detach(key) }
+    }
+}
+
+extension SocketReadiness {
+    fileprivate init(_ readiness: Poller.Readiness) {
+        self = []
+        if readiness.contains(.read) { self.insert(.read) }
+        if readiness.contains(.write) { self.insert(.write) }
+        if !readiness.isDisjoint(with: .failed) { self.insert(.failed) }
+    }
+}
+
+extension Poller.Readiness {
+    fileprivate init(_ readiness: SocketReadiness) {
+        self = []
+        if readiness.contains(.read) { self.insert(.read) }
+        if readiness.contains(.write) { self.insert(.write) }
     }
 }
 

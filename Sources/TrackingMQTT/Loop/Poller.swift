@@ -43,13 +43,28 @@ final class Poller: @unchecked Sendable {
     /// Watches a socket for the given conditions, in place of those given before. `key` identifies the socket when it
     /// is reported, and `isNew` is `true` for a socket that is not watched yet.
     func watch(_ descriptor: Int32, key: Int, for interest: Readiness, isNew: Bool) {
-        var event = epoll_event(events: interest.rawValue, data: epoll_data_t(u64: UInt64(key)))
+        var event = Self.event(descriptor, key: key, interest)
         epoll_ctl(self.epoll, isNew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, &event)
+    }
+
+    /// Watches a socket as ``watch(_:key:for:isNew:)`` does, whether or not it is watched yet.
+    func watch(_ descriptor: Int32, key: Int, for interest: Readiness) {
+        var event = Self.event(descriptor, key: key, interest)
+        guard epoll_ctl(self.epoll, EPOLL_CTL_ADD, descriptor, &event) != 0, errno == EEXIST else { return }
+        epoll_ctl(self.epoll, EPOLL_CTL_MOD, descriptor, &event)
+    }
+
+    /// Ends the watching of a socket.
+    func forget(_ descriptor: Int32) { epoll_ctl(self.epoll, EPOLL_CTL_DEL, descriptor, nil) }
+
+    private static func event(_ descriptor: Int32, key: Int, _ interest: Readiness) -> epoll_event {
+        let data = UInt64(UInt32(key)) | UInt64(UInt32(descriptor)) << 32
+        return epoll_event(events: interest.rawValue, data: epoll_data_t(u64: data))
     }
 
     /// Waits until a watched socket is ready, `limit` has passed (`nil` for no limit) or ``wake()`` is called. `body`
     /// is called for each ready socket.
-    func wait(for limit: Duration?, _ body: (_ key: Int, Readiness) -> Void) {
+    func wait(for limit: Duration?, _ body: (_ key: Int, _ descriptor: Int32, Readiness) -> Void) {
         let count = epoll_wait(self.epoll, self.buffer, Int32(Self.capacity), Self.milliseconds(limit))
         guard count > 0 else { return }
         for index in 0..<Int(count) {
@@ -58,7 +73,10 @@ final class Poller: @unchecked Sendable {
                 var value: eventfd_t = 0
                 eventfd_read(self.wakeUp, &value)
             } else {
-                body(Int(event.data.u64), Readiness(rawValue: event.events))
+                let data = event.data.u64
+                body(
+                    Int(UInt32(truncatingIfNeeded: data)), Int32(truncatingIfNeeded: data >> 32),
+                    Readiness(rawValue: event.events))
             }
         }
     }

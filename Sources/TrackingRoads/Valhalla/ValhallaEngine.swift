@@ -1,5 +1,6 @@
 public import TrackingCore
 import TrackingHTTP
+package import TrackingRuntime
 
 /// The routing engine Valhalla, used over HTTP.
 ///
@@ -16,7 +17,7 @@ public final class ValhallaEngine: RoadEngine {
     /// The address of the engine, such as `http://127.0.0.1:8002`.
     public let url: String
     private let timeout: Duration
-    private let client = HTTPClient()
+    private let client: HTTPClient
 
     /// Creates the connection to a Valhalla server. Nothing is sent yet.
     ///
@@ -24,7 +25,17 @@ public final class ValhallaEngine: RoadEngine {
     ///   - url: The address of the server: `http` or `https`, a host and a port, without a path.
     ///   - timeout: The time limit for a request, with its answer.
     /// - Throws: `invalidConfiguration` for an address of another form.
-    public init(url: String, timeout: Duration = ValhallaEngine.standardTimeout) throws(TrackingError) {
+    public convenience init(
+        url: String, timeout: Duration = ValhallaEngine.standardTimeout
+    ) throws(TrackingError) {
+        try self.init(url: url, timeout: timeout, on: nil)
+    }
+
+    /// Creates the connection to a Valhalla server, whose requests the thread of `loop` runs; `nil` for a thread of the
+    /// engine.
+    package init(
+        url: String, timeout: Duration = ValhallaEngine.standardTimeout, on loop: (any SocketLoop)?
+    ) throws(TrackingError) {
         guard Self.isAddress(url) else {
             throw TrackingError(
                 .invalidConfiguration,
@@ -33,6 +44,7 @@ public final class ValhallaEngine: RoadEngine {
         }
         self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
         self.timeout = timeout
+        self.client = HTTPClient(on: loop)
     }
 
     /// Returns `true` for the address of a server: `http` or `https`, a host and perhaps a port, without a path.
