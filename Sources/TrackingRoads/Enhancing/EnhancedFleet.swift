@@ -22,6 +22,9 @@ struct EnhancedFleet: Sendable {
     /// Returns the state of a remembered trackable.
     subscript(id: TrackableID) -> TrackableEnhancer? { self.trackables[id] }
 
+    /// Returns `true` for a remembered trackable.
+    func contains(_ id: TrackableID) -> Bool { self.trackables.index(forKey: id) != nil }
+
     /// `true` if no further trackable has room.
     var isFull: Bool {
         self.count >= EnhancerConfiguration.maximumTrackables || self.bytes > EnhancerConfiguration.maximumBytes
@@ -32,7 +35,7 @@ struct EnhancedFleet: Sendable {
 
     /// Remembers a trackable from its first fix on, and notes the time of each fix.
     mutating func saw(_ id: TrackableID, now: MonotonicTime) {
-        if self.trackables[id] == nil {
+        if !self.contains(id) {
             let trackable = TrackableEnhancer()
             self.bytes += trackable.bytes
             self.trackables[id] = trackable
@@ -40,14 +43,14 @@ struct EnhancedFleet: Sendable {
         self.idle.set(id, deadline: now.advanced(by: EnhancerConfiguration.idleTime))
     }
 
-    /// Changes the state of a remembered trackable, and returns the result; `nil` for another trackable.
+    /// Changes the state of a remembered trackable in its place, without a copy, and returns the result; `nil` for
+    /// another trackable.
     mutating func change<Result>(_ id: TrackableID, _ body: (inout TrackableEnhancer) -> Result) -> Result? {
-        guard var trackable = self.trackables.removeValue(forKey: id) else { return nil }
-        let before = trackable.bytes
-        let result = body(&trackable)
-        self.bytes += trackable.bytes - before
-        self.deadlines.keep(id, at: trackable.deadline)
-        self.trackables[id] = trackable
+        guard let index = self.trackables.index(forKey: id) else { return nil }
+        self.bytes -= self.trackables.values[index].bytes
+        let result = body(&self.trackables.values[index])
+        self.bytes += self.trackables.values[index].bytes
+        self.deadlines.keep(id, at: self.trackables.values[index].deadline)
         return result
     }
 

@@ -89,7 +89,7 @@ extension EnhancerStateMachine {
         // Of several updates, such as those of an earlier takeover, the newest one counts.
         guard self.membership?.isTakingOver == true, !self.serves(id), !payload.isEmpty else { return [] }
         let update = try LocationCodec.decode(payload)
-        let actions = self.fleet[id] == nil ? self.makeRoom() : []
+        let actions = self.fleet.contains(id) ? [] : self.makeRoom()
         self.fleet.saw(id, now: now)
         self.fleet.change(id) { $0.resume(after: update) }
         return actions

@@ -114,7 +114,7 @@ package struct EnhancerStateMachine: Sendable {
     // MARK: - Fixes
 
     mutating func received(_ update: LocationUpdate, of id: TrackableID, now: MonotonicTime) -> [Action] {
-        let actions = self.fleet[id] == nil ? self.makeRoom() : []
+        let actions = self.fleet.contains(id) ? [] : self.makeRoom()
         self.fleet.saw(id, now: now)
         return actions
             + self.change(id, now: now) { trackable in
@@ -135,12 +135,14 @@ package struct EnhancerStateMachine: Sendable {
         _ id: TrackableID, now: MonotonicTime, _ body: (inout TrackableEnhancer) -> [LocationUpdate]
     ) -> [Action] {
         let isAway = self.requests.isBlocked(now: now)
-        let actions = self.publish(from: id) { trackable in
-            let updates = body(&trackable)
-            return isAway ? updates + trackable.publishAll() : updates
+        let changed = self.fleet.change(id) { trackable in
+            var updates = body(&trackable)
+            if isAway { updates += trackable.publishAll() }
+            return (updates: updates, needsMatch: trackable.needsMatch)
         }
-        if !isAway, self.fleet[id]?.needsMatch == true { self.requests.enqueue(id) }
-        return actions
+        guard let changed else { return [] }
+        if !isAway, changed.needsMatch { self.requests.enqueue(id) }
+        return self.publish(changed.updates, of: id)
     }
 
     /// Changes the state of a trackable, and returns the actions that publish the resulting updates.
