@@ -136,6 +136,25 @@ import TrackingCore
         }
     }
 
+    /// A rule without trackables and groups is a rule for all trackables, so neither may be ignored.
+    @Test(arguments: [
+        (#""trackables":"ph1""#, "trackables"), (#""trackables":[5]"#, "trackables"),
+        (#""groups":"north""#, "groups"), (#""groups":[5]"#, "groups"), (#""groups":{}"#, "groups"),
+        (#""trackable":["ph1"]"#, "trackable"), (#""seconds":5"#, "seconds"),
+    ])
+    func aRuleWithAWrongMemberIsRefused(_ member: String, _ name: String) async throws {
+        let stage = try await Stage()
+        try await stage.test { ask in
+            let answer = try await ask(.put, "rules/a", #"{"when":"speed","limit":1,\#(member)}"#)
+            #expect(answer.status == .badRequest)
+            #expect(answer.json?["detail"]?.text?.contains("its member \"\(name)\"") == true, "\(answer.text)")
+            #expect(try await ask(.get, "rules").json?["rules"] == .list([]))
+            // The answer of GET is a valid body.
+            let body = #"{"name":"b","when":"speed","limit":1,"trackables":["ph1"],"groups":["north"]}"#
+            #expect(try await ask(.put, "rules/a", body).status == .created)
+        }
+    }
+
     @Test func aTrackableIsNamedAndPutIntoGroups() async throws {
         let stage = try await Stage()
         try await stage.test { ask in

@@ -107,7 +107,11 @@ import TrackingStore
     }
 
     /// A rule whose stored definition is damaged does not stop the others, and can be replaced and removed.
-    @Test(arguments: ["{", #"{"when":"never"}"#, #"{"when":"enter"}"#, #"{"when":"arrived","trackables":[""]}"#])
+    @Test(arguments: [
+        "{", #"{"when":"never"}"#, #"{"when":"enter"}"#, #"{"when":"arrived","trackables":[""]}"#,
+        #"{"when":"arrived","trackables":"van"}"#, #"{"when":"arrived","groups":[5]}"#,
+        #"{"when":"arrived","trackable":["van"]}"#,
+    ])
     func anUnreadableRuleIsSkippedAndReported(_ definition: String) async throws {
         let fast = RuleDefinition(name: "fast", .speed(above: 20))
         try await self.store.add(fast)

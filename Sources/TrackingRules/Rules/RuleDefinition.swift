@@ -12,6 +12,17 @@ package struct RuleDefinition: Hashable, Sendable {
         case silent(seconds: Double)
         case speed(above: Double)
         case lowBattery(below: Double)
+
+        /// The names of the JSON members that describe the condition, in addition to `when`.
+        fileprivate var parameters: [String] {
+            switch self {
+            case .enter, .leave: ["fence"]
+            case .dwell: ["fence", "seconds"]
+            case .arrived: []
+            case .silent: ["seconds"]
+            case .speed, .lowBattery: ["limit"]
+            }
+        }
     }
 
     /// The name of the rule: 1 to 64 bytes.
@@ -79,12 +90,13 @@ package struct RuleDefinition: Hashable, Sendable {
 extension RuleDefinition {
     /// Creates the definition of a rule from JSON:
     /// `{"when":"enter","fence":"depot","trackables":["van-7"],"groups":["vans"]}`, with `seconds` for `dwell` and
-    /// `silent`, and `limit` for `speed` (m/s) and `lowBattery` (percent).
+    /// `silent`, and `limit` for `speed` (m/s) and `lowBattery` (percent). A member `name` is ignored.
     ///
     /// - Parameters:
     ///   - name: The name of the rule.
     ///   - json: The JSON object, as stored or as a client sent it.
-    /// - Throws: `invalidConfiguration` that names the invalid member; `invalidName` for an invalid trackable.
+    /// - Throws: `invalidConfiguration` that names the invalid or unknown member; `invalidName` for an invalid
+    ///   trackable.
     package init(name: String, json: JSONValue) throws(TrackingError) {
         func text(_ member: String) throws(TrackingError) -> String {
             if let text = json[member]?.text { return text }
@@ -95,6 +107,14 @@ extension RuleDefinition {
             if let number = json[member]?.number { return number }
             throw TrackingError(
                 .invalidConfiguration, "cannot use rule '\(name)': its member \"\(member)\" is missing or not a number")
+        }
+        func texts(_ member: String) throws(TrackingError) -> [String] {
+            guard let value = json[member] else { return [] }
+            if let list = value.list, case let texts = list.compactMap(\.text), texts.count == list.count {
+                return texts
+            }
+            throw TrackingError(
+                .invalidConfiguration, "cannot use rule '\(name)': its member \"\(member)\" must be a list of strings")
         }
         let condition: Condition
         switch try text("when") {
@@ -111,10 +131,11 @@ extension RuleDefinition {
                 "cannot use rule '\(name)': its member \"when\" must be enter, leave, dwell, arrived, silent, speed or lowBattery, not \(other.prefix(40))"
             )
         }
+        try json.checkMembers(
+            ["name", "when"] + condition.parameters + ["trackables", "groups"], of: "rule '\(name)'")
         var trackables: [TrackableID] = []
-        for id in json["trackables"]?.list ?? [] { trackables.append(try TrackableID(id.text ?? "")) }
-        self.init(
-            name: name, condition, trackables: trackables, groups: (json["groups"]?.list ?? []).compactMap(\.text))
+        for id in try texts("trackables") { trackables.append(try TrackableID(id)) }
+        self.init(name: name, condition, trackables: trackables, groups: try texts("groups"))
     }
 
     /// The definition as a JSON object that ``init(name:json:)`` reads.
