@@ -599,6 +599,22 @@ import TrackingTesting
         let tags = root["tags"]?.list?.compactMap { $0["name"]?.text } ?? []
         #expect(Set(tags).count == tags.count && Set(tags) == used)
     }
+
+    /// The routes reject unknown members. Only phones may send others.
+    @Test func theDescribedBodiesHaveNoOtherMembers() throws {
+        let root = try JSONValue(json: PageFile.content("openapi.json"))
+        var bodies = 0
+        for (path, operations) in root["paths"]?.object ?? [:] where !path.hasPrefix("/skynet") {
+            for (method, operation) in operations.object ?? [:] {
+                let content = operation["requestBody"]?["content"]?["application/json"]
+                guard let schema = content?["schema"] else { continue }
+                bodies += 1
+                let other = schema["additionalProperties"] ?? schema["unevaluatedProperties"]
+                #expect(other == .flag(false), "\(method) \(path)")
+            }
+        }
+        #expect(bodies == 8)
+    }
 }
 
 extension RouterPath {

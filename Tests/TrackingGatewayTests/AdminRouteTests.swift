@@ -212,6 +212,26 @@ import TrackingCore
         #expect(!"\(audit)".contains("gs_"))
     }
 
+    /// A misspelled member would otherwise have no effect, or erase a part of the object.
+    @Test(arguments: [
+        (HTTPRequest.Method.put, "trackables/van/label", #"{"nmae":"x"}"#, "nmae"),
+        (.post, "shares", #"{"trackable":"van","for":"1h","sotp":"4711"}"#, "sotp"),
+    ])
+    func anUnknownMemberIsRefused(
+        _ method: HTTPRequest.Method, _ path: String, _ body: String, _ name: String
+    ) async throws {
+        let stage = try await Stage()
+        try await stage.test { ask in
+            let made = try await ask(.put, "trackables/van/label", #"{"id":"van","name":"Van","groups":["north"]}"#)
+            #expect(made.status == .created)
+            let answer = try await ask(method, path, body)
+            #expect(answer.status == .badRequest)
+            #expect(answer.json?["detail"]?.text?.contains("its member \"\(name)\"") == true, "\(answer.text)")
+            #expect(try await ask(.get, "trackables/van/label").body == made.body)
+            #expect(try await ask(.get, "shares").json?["shares"] == .list([]))
+        }
+    }
+
     @Test func othersChangeNothing() async throws {
         let stage = try await Stage()
         let reader = try await stage.gateway.token("desk")

@@ -85,6 +85,13 @@ import TrackingSubscriber
         #expect(answer.json?["error"]?["message"] == .text(failure.message))
     }
 
+    @Test func anUnknownMemberIsRefused() async throws {
+        let stage = Stage()
+        let answer = try await stage.post(#"{"command":"report","timout":5}"#, answeredWith: .success([:]))
+        #expect(answer.status == .badRequest && answer.json?["detail"]?.text?.contains("timout") == true)
+        #expect(stage.received.withLock { $0.isEmpty })
+    }
+
     @Test func theErrorOfASilentDeviceNamesItsOption() async throws {
         let answer = try await Stage().post(#"{"command":"destination","timeout":1}"#, answeredWith: nil)
         #expect(answer.status == .gatewayTimeout && answer.text.contains("--allow-commands"))

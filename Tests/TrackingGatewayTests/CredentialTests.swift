@@ -226,7 +226,7 @@ import TrackingCrypto
     @Test(arguments: [
         "", "[]", #"{"read":["a"]}"#, #"{"read":[],"for":60}"#, #"{"read":["a",1],"for":60}"#,
         #"{"read":"a","for":60}"#, #"{"read":["a"],"for":0}"#, #"{"read":["a"],"for":1.5}"#,
-        #"{"read":["a"],"for":"25h"}"#, #"{"read":["a"],"for":-1}"#,
+        #"{"read":["a"],"for":"25h"}"#, #"{"read":["a"],"for":-1}"#, #"{"read":["a"],"for":60,"reed":["b"]}"#,
     ])
     func anInvalidRequestIsRejectedWithTheForm(body: String) async throws {
         let plugin = Plugin()

@@ -117,6 +117,8 @@ import TrackingSubscriber
         (#"{"stops":[{"id":"a","location":[9,47],"radius":0}]}"#, 400, "stops[0].radius"),
         (#"{"stops":[{"id":"a","location":[9,47]},{"id":"a","location":[9,47]}]}"#, 400, "stops[1].id"),
         (#"{"stops":[{"id":"a","location":[9,47]}],"profile":"plane"}"#, 400, "profile"),
+        (#"{"stops":[{"id":"a","location":[9,47]}],"profil":"bus"}"#, 400, #"\"profil\" is unknown"#),
+        (#"{"stops":[{"id":"a","location":[9,47],"plannd":5}]}"#, 400, #"\"plannd\" is unknown"#),
         ("no JSON", 400, "is not a journey"),
     ])
     func aBadJourneyIsRejectedWithTheReason(body: String, status: Int, reason: String) async throws {

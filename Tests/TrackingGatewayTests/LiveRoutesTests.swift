@@ -303,6 +303,10 @@ private let start = 1_790_000_000.0
             #expect(try await scene.ask("ghost", 1_000, name) == 404)
             #expect(try await scene.ask("van", -1, name) == 400)
             #expect(try await scene.ask("va%zz", 1, name) == 400)
+            let misspelled = try await scene.request(
+                "POST", "/api/v1/trackables/van/resolution?stream=\(name)",
+                #"{"accuracy":"HIGH","desiredInterval":1000,"minimumDisplacement":1,"interval":5}"#)
+            #expect(misspelled.status == 400)
             scene.caller.withLock { $0 = Caller(name: "other", reads: .only([van])) }
             #expect(try await scene.ask("van", 1_000, name) == 409)
             #expect(try await scene.ask("bike", 1_000, name) == 403)

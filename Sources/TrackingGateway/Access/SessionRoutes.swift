@@ -35,7 +35,7 @@ package struct SessionRoutes: Sendable {
         var caller = context.caller
         let body = try await request.body(upTo: 4096, context)
         if body.readableBytes > 0 {
-            guard let token = Self.token(in: String(buffer: body), request.headers[.contentType] ?? "") else {
+            guard let token = try Self.token(in: String(buffer: body), request.headers[.contentType] ?? "") else {
                 throw Problem(
                     .badRequest,
                     "Cannot sign in: the body must be JSON, {\"token\": \"…\"}, or a form with the field 'token'.")
@@ -54,7 +54,9 @@ package struct SessionRoutes: Sendable {
         if type.hasPrefix("application/x-www-form-urlencoded") {
             return URI("/?\(body)").queryParameters["token"].map { String($0) }
         }
-        return (try? JSONValue(json: body.utf8))?["token"]?.text
+        let json = try? JSONValue(json: body.utf8)
+        try json?.checkMembers(["token"], of: "the body of the request")
+        return json?["token"]?.text
     }
 
     private func signOut(_ request: Request) async throws -> Response {

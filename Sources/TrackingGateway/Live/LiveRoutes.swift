@@ -106,7 +106,11 @@ package struct LiveRoutes: Sendable {
         _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Resolution {
         let body = try await request.body(upTo: 4096, context)
-        let value = try JSONValue(json: body.readableBytesView)
+        let value = try explained { () throws(TrackingError) in
+            let value = try JSONValue(json: body.readableBytesView)
+            try value.checkMembers(["accuracy", "desiredInterval", "minimumDisplacement"], of: "the resolution")
+            return value
+        }
         guard let accuracy = value["accuracy"]?.text.flatMap({ Resolution.Accuracy(rawValue: $0) }),
             let interval = value["desiredInterval"]?.number, (0...1e11).contains(interval),
             let displacement = value["minimumDisplacement"]?.number

@@ -19,7 +19,8 @@ extension AdminRoutes {
                 "This gateway sends no commands: its operator must start godwit serve with --allow-commands.")
         }
         let id = try context.readableTrackable()
-        let json = try await self.json(request, context, upTo: Command.maximumBytes)
+        let json = try await self.json(
+            request, context, upTo: Command.maximumBytes, members: ["command", "arguments", "timeout"])
         let (command, wait) = try self.command(json)
         try await self.checkIsKnown(id)
         try await self.audit.add(.sendCommand, "\(command.name.rawValue) to \(id.rawValue)", by: administrator.actor)

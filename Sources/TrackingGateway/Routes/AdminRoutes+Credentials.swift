@@ -23,7 +23,7 @@ extension AdminRoutes {
         let administrator = try self.administrator(request, context)
         let desk = try self.credentialDesk()
         let wanted = try self.credentialRequest(
-            try await self.json(request, context, upTo: Self.maximumBytes))
+            try await self.json(request, context, upTo: Self.maximumBytes, members: ["read", "for"]))
         guard try context.requireCaller().reads.includes(.only(Set(wanted.reads))) else {
             throw Problem(.forbidden, "This token may not read all of these trackables, so it cannot let an app do so.")
         }

@@ -39,13 +39,19 @@ extension AdminRoutes {
 
     /// Returns the journey in the body of a request, which has the form of the message.
     ///
-    /// - Throws: `Problem`: 413 for a body or a journey of more than 32 KiB, 400 for one that readers would reject.
+    /// - Throws: `Problem`: 413 for a body or a journey of more than 32 KiB, 400 for one that readers would reject, and
+    ///   for an unknown member, which they would ignore.
     private func journey(_ request: Request, _ context: GatewayRequestContext) async throws -> Journey {
         let limit = min(WireLimits.maximumDocumentBytes, context.maxUploadSize)
         let body = try await request.body(upTo: limit, context)
         do throws(TrackingError) {
             let journey = try MessageCodec.decodeJourney(body.readableBytesView)
             _ = try MessageCodec.encode(journey)
+            let json = try JSONValue(json: body.readableBytesView)
+            try json.checkMembers(["stops", "profile"], of: "the journey")
+            for stop in json["stops"]?.list ?? [] {
+                try stop.checkMembers(["id", "name", "location", "radius", "planned"], of: "the stop")
+            }
             return journey
         } catch {
             throw Problem(

@@ -29,7 +29,7 @@ extension AdminRoutes {
     /// Creates a share link, and answers with it. The gateway cannot show the link again.
     func postShare(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let administrator = try self.administrator(request, context)
-        let json = try await self.json(request, context, upTo: 4096)
+        let json = try await self.json(request, context, upTo: 4096, members: ["trackable", "for", "stop"])
         guard let text = json["trackable"]?.text, let span = json["for"]?.text,
             json["stop"].map({ $0.text != nil }) ?? true
         else {

@@ -106,17 +106,21 @@ package struct AdminRoutes: Sendable {
 
     /// Returns the JSON body of a request.
     ///
-    /// - Parameter limit: The largest number of bytes. A smaller limit of the caller's token or of the gateway applies
-    ///   too.
-    /// - Throws: `Problem`: 413 for a larger body, 400 for a body that is not JSON.
-    func json(_ request: Request, _ context: GatewayRequestContext, upTo limit: Int) async throws -> JSONValue {
+    /// - Parameters:
+    ///   - limit: The largest number of bytes. A smaller limit of the caller's token or of the gateway applies too.
+    ///   - members: The names of the members that the body may have; `nil` if the reader of the body checks them.
+    /// - Throws: `Problem`: 413 for a larger body, 400 for a body that is not JSON or has an unknown member.
+    func json(
+        _ request: Request, _ context: GatewayRequestContext, upTo limit: Int, members: [String]? = nil
+    ) async throws -> JSONValue {
         let body = try await request.body(upTo: min(limit, context.maxUploadSize), context)
         return try explained { () throws(TrackingError) in
-            do throws(TrackingError) {
-                return try JSONValue(json: body.readableBytesView)
-            } catch {
+            let json: JSONValue
+            do throws(TrackingError) { json = try JSONValue(json: body.readableBytesView) } catch {
                 throw TrackingError(error.code, "cannot read the body of the request: \(error.message)")
             }
+            if let members { try json.checkMembers(members, of: "the body of the request") }
+            return json
         }
     }
 

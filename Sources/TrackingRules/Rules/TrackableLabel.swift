@@ -63,9 +63,10 @@ package struct TrackableLabel: Hashable, Sendable {
     package var isEmpty: Bool { self.name == nil && self.icon == nil && self.groups.isEmpty }
 
     /// Sets the name, the icon and the groups from a JSON object, such as
-    /// `{"name":"Van 7","icon":"🚐","groups":["north"]}`. A member that is missing removes its part of the label.
+    /// `{"name":"Van 7","icon":"🚐","groups":["north"]}`. A member that is missing removes its part of the label, and
+    /// `id` is ignored.
     ///
-    /// - Throws: `invalidConfiguration` that names the invalid member.
+    /// - Throws: `invalidConfiguration` that names the invalid or unknown member.
     package mutating func set(json: JSONValue) throws(TrackingError) {
         guard let members = json.object, members["name"].map({ $0.text != nil }) ?? true,
             members["icon"].map({ $0.text != nil }) ?? true,
@@ -76,6 +77,7 @@ package struct TrackableLabel: Hashable, Sendable {
                 "cannot change the label: it must be an object with the strings name and icon, and the list groups of strings"
             )
         }
+        try json.checkMembers(["id", "name", "icon", "groups"], of: "the label")
         (self.name, self.icon, self.groups) = (nil, nil, [])
         for member in ["name", "icon"] { try self.set("\(member)=\(members[member]?.text ?? "")") }
         for group in members["groups"]?.list ?? [] { try self.add(group: group.text ?? "") }
