@@ -91,7 +91,10 @@ import TrackingCore
             let given = try await client.execute(
                 uri: "/session", method: .post, headers: [.secFetchSite: "cross-site"], body: body)
             #expect(given.status == .forbidden && given.headers[.setCookie] == nil)
-            let out = try await client.execute(uri: "/session", method: .delete, headers: [.cookie: pair])
+            let unknown = try await client.execute(uri: "/session", method: .delete, headers: [.cookie: pair])
+            #expect(unknown.status == .forbidden)
+            let out = try await client.execute(
+                uri: "/session", method: .delete, headers: [.cookie: pair, .origin: "http://localhost"])
             #expect(out.status == .noContent && out.headers[.setCookie]?.contains("Max-Age=0") == true)
             let after = try await client.execute(uri: "/session", method: .get, headers: [.cookie: pair])
             #expect(after.status == .unauthorized)

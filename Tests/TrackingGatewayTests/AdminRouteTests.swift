@@ -278,7 +278,10 @@ import TrackingCore
             #expect(try await put([.secFetchSite: "same-site"]) == .forbidden)
             #expect(try await put([.origin: "https://evil.example.org"]) == .forbidden)
             #expect(try await put([.origin: "null"]) == .forbidden)
+            #expect(try await put([:]) == .forbidden)
+            #expect(try await put([.secFetchSite: "none"]) == .forbidden)
             #expect(try await put([.origin: "https://tracks.example.org", .secFetchSite: "same-origin"]) == .created)
+            #expect(try await put([.secFetchSite: "same-origin"]) == .ok)
             var other = HTTPFields.bearer(ask.token)
             other[.origin] = "https://evil.example.org"
             #expect(try await put(other) == .ok)

@@ -34,7 +34,7 @@ package struct AccessMiddleware: RouterMiddleware {
         switch Credential(request) {
         case .secret(let text): context.caller = try await self.authenticator.caller(presenting: text, request, context)
         case .session(let text):
-            try Self.checkOrigin(of: request, url: self.configuration.url)
+            try Self.checkOrigin(of: request, url: self.configuration.url, hasCookie: true)
             context.caller = try await self.authenticator.caller(ofSession: text)
         case nil: break
         }
@@ -60,20 +60,22 @@ package struct AccessMiddleware: RouterMiddleware {
     /// session cookie of a signed-in user.
     ///
     /// Browsers send `Sec-Fetch-Site` only over TLS and to the same machine, so `Origin` is checked as well. Programs
-    /// that are no browsers send neither.
+    /// that are no browsers send neither, so a request without both is rejected only if it has the cookie.
     ///
-    /// - Parameter url: The public address of the gateway; `nil` if it is not known.
+    /// - Parameters:
+    ///   - url: The public address of the gateway; `nil` if it is not known.
+    ///   - hasCookie: `true` if the credential of the request is the session cookie.
     /// - Throws: `Problem` (403) for a page of another origin.
-    static func checkOrigin(of request: Request, url: String?) throws(Problem) {
+    static func checkOrigin(of request: Request, url: String?, hasCookie: Bool = false) throws(Problem) {
         guard request.method != .get, request.method != .head else { return }
-        let site = request.headers[.secFetchSite] ?? "none"
+        let site = request.headers[.secFetchSite]
         let isOwn = request.headers[.origin].map { origin in
             PageOrigin(origin)?.isOwn(url: url, host: request.head.authority) ?? false
         }
-        guard ["same-origin", "none"].contains(site), isOwn ?? true else {
+        guard ["same-origin", "none"].contains(site ?? "none"), isOwn ?? (site == "same-origin" || !hasCookie) else {
             throw Problem(
                 .forbidden,
-                "The gateway rejects changes that a web page of another site requests. If this is the gateway's own page behind a proxy, let the proxy pass on the header Host, or start the gateway with --url."
+                "The gateway rejects changes that a web page of another site requests. With the session cookie, the request must have the header Origin of the gateway. If this is the gateway's own page behind a proxy, let the proxy pass on the headers Host and Origin, or start the gateway with --url."
             )
         }
     }
