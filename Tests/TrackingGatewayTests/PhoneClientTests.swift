@@ -86,6 +86,23 @@ import TrackingCore
         #expect(throws: TrackingError.self) { try identity.trackable(of: .only([])) }
     }
 
+    @Test func aSelectedTrackableMustBeTheirs() throws {
+        var identity = PhoneIdentity()
+        identity.select(device: "")
+        identity.add(device: "van-8")
+        #expect(try identity.trackable(of: .only([self.van])) == self.van)
+        identity.select(device: "jane-phone")
+        #expect(try identity.trackable(of: .only([self.van, self.phone])) == self.phone)
+        #expect(try identity.trackable(of: .all) == self.phone)
+        for ids in [[self.van], [self.van, try TrackableID("van-8")]] {
+            #expect { try identity.trackable(of: .only(Set(ids))) } throws: {
+                ($0 as? TrackingError)?.code == .notAuthorized
+            }
+        }
+        identity.select(device: "a\n")
+        #expect { try identity.trackable(of: .all) } throws: { ($0 as? TrackingError)?.code == .invalidName }
+    }
+
     @Test func aTokenForAllTrackablesMustNameOne() throws {
         var identity = PhoneIdentity()
         #expect(throws: TrackingError.self) { try identity.trackable(of: .all) }

@@ -303,6 +303,27 @@ import TrackingCore
         }
     }
 
+    /// Points that name another trackable than the token's must not move the token's trackable.
+    @Test(arguments: [1, 2]) func aDeviceThatTheTokenMayNotPublishIsRefused(count: Int) async throws {
+        let ids = Set([Self.van, Self.phone].prefix(count))
+        let bodies = try [
+            "/points": clientFixture("points.geojsons"), "/overland": clientFixture("overland-ios-1.3.json"),
+            "/owntracks": clientFixture("owntracks-android-location.json"),
+        ]
+        try await self.withRoutes(Caller(name: "own", publishes: .only(ids))) { scene in
+            for (path, body) in bodies {
+                try await scene.expect(.ok, "\(path)?device=van-7", body)
+                let response = try await scene.post("\(path)?device=ph2", body)
+                #expect(response.status == .forbidden, "\(path)")
+                #expect(response.text.contains("may not publish 'ph2'"), "\(path): \(response.text)")
+                try await scene.expect(.badRequest, "\(path)?device=ph2%0A", body)
+            }
+            let shown = try await scene.post("/overland?device=ph2", [], Self.overland)
+            #expect(shown.status == .ok && shown.json?["error"]?.text?.contains("'ph2'") == true)
+            #expect(scene.taken.ids == Array(repeating: Self.van, count: 3))
+        }
+    }
+
     // MARK: Points, and what goes for all
 
     @Test func pointsAreTaken() async throws {

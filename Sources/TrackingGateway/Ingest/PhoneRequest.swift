@@ -19,7 +19,7 @@ struct PhoneRequest {
     /// - Parameter client: The expected program, unless `User-Agent` or the body identifies another. NextBillion.ai's
     ///   SDK has a path of its own, which names the trackable, so it is always the program that is expected there.
     /// - Throws: `Problem` if the request has no caller, the caller may publish nothing or not the trackable in the
-    ///   path, the body is too large before or after decompression, or its compression is unknown or damaged.
+    ///   path or in `?device=`, the body is too large before or after decompression, or its compression is unknown or damaged.
     init(_ request: Request, _ context: GatewayRequestContext, as client: PhoneClient) async throws {
         guard let caller = context.caller else { throw Problem.unauthorized }
         guard caller.publishes != .only([]) else {
@@ -40,6 +40,9 @@ struct PhoneRequest {
         self.trackable = Result { () throws(TrackingError) in
             if let named { return named }
             return try identity.trackable(of: caller.publishes)
+        }
+        if case .failure(let error) = self.trackable, error.code == .notAuthorized {
+            throw Problem(.forbidden, "\(error.message). Create a token with: godwit token create --publish ID")
         }
     }
 
@@ -73,7 +76,7 @@ struct PhoneRequest {
     private static func identity(_ request: Request, _ body: [UInt8]) -> PhoneIdentity {
         let query = request.uri.queryParameters
         var identity = PhoneIdentity()
-        identity.add(device: query["device"].map { String($0) })
+        identity.select(device: query["device"].map { String($0) })
         identity.add(user: query["u"].map { String($0) }, device: query["d"].map { String($0) })
         identity.add(user: request.headers[.limitUser], device: request.headers[.limitDevice])
         let members = try? JSONParts.members(of: JSONParts.value(of: body[...]))
