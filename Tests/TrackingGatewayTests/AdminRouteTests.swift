@@ -114,6 +114,22 @@ import TrackingCore
         #expect(try await stage.audit().map(\.action).suffix(3) == ["set fence", "set fence", "remove fence"])
     }
 
+    @Test func theConditionOfAnObjectThatIsMissingSaysSo() async throws {
+        let stage = try await Stage()
+        try await stage.test { ask in
+            for (path, body) in [
+                ("fences/depot", Self.circle), ("rules/r", #"{"when":"arrived"}"#),
+                ("trackables/van/label", #"{"name":"Van"}"#),
+            ] {
+                for method in [HTTPRequest.Method.put, .delete] {
+                    let answer = try await ask(method, path, body, [.ifMatch: "*"])
+                    #expect(answer.status == .preconditionFailed)
+                    #expect(answer.json?["detail"]?.text?.contains("does not exist") == true, "\(answer.text)")
+                }
+            }
+        }
+    }
+
     @Test func aRuleNeedsItsFenceAndKeepsIt() async throws {
         let stage = try await Stage()
         try await stage.test { ask in

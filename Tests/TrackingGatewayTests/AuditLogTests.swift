@@ -38,7 +38,7 @@ import TrackingStore
         await #expect(throws: TrackingError.self) {
             try await rules.add(RuleDefinition(name: "in", .enter(fence: "none")))
         }
-        #expect(try await rules.add(RuleDefinition(name: "r", .arrived)) { $0 != nil } == .refused)
+        #expect(try await rules.add(RuleDefinition(name: "r", .arrived)) { $0 != nil } == .missing)
         #expect(try await AuditLog(self.database).entries() == [])
     }
 

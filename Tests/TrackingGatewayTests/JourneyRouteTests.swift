@@ -91,6 +91,8 @@ import TrackingSubscriber
         let stage = Stage()
         #expect(try await stage.send(.get, Self.path).status == .notFound)
         #expect(try await stage.send(.delete, Self.path).status == .notFound)
+        let missing = try await stage.send(.put, Self.path, Self.body, [.ifMatch: "*"])
+        #expect(missing.status == .preconditionFailed && missing.text.contains("does not exist"))
         let made = try await stage.send(.put, Self.path, Self.body, [.ifNoneMatch: "*"])
         #expect(made.status == .created && made.text == Self.written, "\(made.text)")
         let tag = try #require(made.headers[.eTag])

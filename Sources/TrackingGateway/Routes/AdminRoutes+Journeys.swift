@@ -15,7 +15,9 @@ extension AdminRoutes {
         try await self.checkIsKnown(id)
         return try await desk.exclusively(id) {
             let present = self.live.known(id)?.progress.journeyJSON
-            guard administrator.condition.allows(present) else { return try self.answer(.refused, of: "journey") }
+            guard administrator.condition.allows(present) else {
+                return try self.answer(present == nil ? .missing : .refused, of: "journey")
+            }
             try await self.audit.add(.setJourney, id.rawValue, by: administrator.actor)
             try await desk.set(journey, of: id)
             let outcome: RuleStore.Outcome = present == nil ? .created : .replaced

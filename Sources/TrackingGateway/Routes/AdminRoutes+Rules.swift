@@ -119,7 +119,7 @@ extension AdminRoutes {
         let changed = try await self.rules(of: administrator).changeLabel(
             of: id, if: { condition.allows($0?.json.json) }, change)
         // A label that was empty before and after the change is stored nowhere.
-        let isStored = changed.outcome == .created || changed.outcome == .refused
-        return try self.answer(isStored ? changed.outcome : .replaced, of: "label", changed.label.json.json)
+        let isEmpty = changed.outcome == .absent || changed.outcome == .removed
+        return try self.answer(isEmpty ? .replaced : changed.outcome, of: "label", changed.label.json.json)
     }
 }

@@ -153,6 +153,9 @@ package struct AdminRoutes: Sendable {
                 body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
         case .removed: Response(status: .noContent)
         case .absent: throw Problem(.notFound, "There is no \(what) of this name.")
+        case .missing:
+            throw Problem(
+                .preconditionFailed, "The \(what) does not exist, and If-Match requires that it exists.")
         case .refused:
             throw Problem(
                 .preconditionFailed,

@@ -31,6 +31,8 @@ package struct RuleStore: Sendable {
         case absent
         /// The existing label, fence or rule does not meet the condition of the change, so that nothing was changed.
         case refused
+        /// There is no label, fence or rule, but the condition of the change requires one. Nothing was changed.
+        case missing
     }
 
     /// A function that decides if a label, fence or rule may be changed. It receives the stored value before the
@@ -92,7 +94,9 @@ package struct RuleStore: Sendable {
         return try await self.database.write { db in
             let former = try Self.label(of: id, db)
             var label = former
-            guard condition(former.isEmpty ? nil : former) else { return (former, .refused) }
+            guard condition(former.isEmpty ? nil : former) else {
+                return (former, former.isEmpty ? .missing : .refused)
+            }
             try change(&label)
             guard !former.isEmpty || !label.isEmpty else { return (label, .absent) }
             try Self.store(label, in: db)
@@ -149,9 +153,9 @@ package struct RuleStore: Sendable {
     ) async throws(TrackingError) -> Outcome {
         try await self.put(.fence, fence.name, fence.json) { db in
             let former = try Self.fence(fence.name, db)
-            guard condition(former) else { return nil }
-            guard former != fence else { return [] }
-            return try Self.definitions(db).filter { $0.fence == fence.name }.map(\.name)
+            guard condition(former) else { return .not(former == nil ? .missing : .refused) }
+            guard former != fence else { return .anew([]) }
+            return .anew(try Self.definitions(db).filter { $0.fence == fence.name }.map(\.name))
         }
     }
 
@@ -171,7 +175,8 @@ package struct RuleStore: Sendable {
     ) async throws(TrackingError) -> Outcome {
         let actor = self.actor
         return try await self.database.write { db in
-            guard condition(try Self.fence(name, db)) else { return .refused }
+            let former = try Self.fence(name, db)
+            guard condition(former) else { return former == nil ? .missing : .refused }
             if let rule = try Self.definitions(db).first(where: { $0.fence == name }) {
                 throw TrackingError(
                     .invalidConfiguration,
@@ -208,10 +213,10 @@ package struct RuleStore: Sendable {
         }
         return try await self.put(.rule, definition.name, definition.json) { db in
             let former = try Self.definition(definition.name, db)
-            guard condition(former) else { return nil }
+            guard condition(former) else { return .not(former == nil ? .missing : .refused) }
             let fence = try definition.fence.flatMap { try Self.fence($0, db) }
             _ = try definition.rule(fences: fence.map { [$0.name: $0] } ?? [:], groups: [:])
-            return former?.condition == definition.condition ? [] : [definition.name]
+            return .anew(former?.condition == definition.condition ? [] : [definition.name])
         }
     }
 
@@ -231,7 +236,8 @@ package struct RuleStore: Sendable {
     ) async throws(TrackingError) -> Outcome {
         let actor = self.actor
         return try await self.database.write { db in
-            guard condition(try Self.definition(name, db)) else { return .refused }
+            let former = try Self.definition(name, db)
+            guard condition(former) else { return former == nil ? .missing : .refused }
             try db.execute(sql: "DELETE FROM ruleState WHERE rule = ?", arguments: [name])
             return try Self.delete(name, from: .rule, by: actor, db)
         }
@@ -261,6 +267,15 @@ package struct RuleStore: Sendable {
         var setting: AuditLog.Action { self == .fence ? .setFence : .setRule }
         /// The action that the audit records when a fence or a rule is removed from the table.
         var removing: AuditLog.Action { self == .fence ? .removeFence : .removeRule }
+    }
+
+    /// The decision about a change that writes a fence or a rule.
+    private enum Writing {
+        /// The change is made. The saved states of the rules with these names are deleted, so that these rules are
+        /// evaluated as if they were new.
+        case anew([String])
+        /// The condition of the change is not met, so that nothing is written. The change has this outcome.
+        case not(Outcome)
     }
 
     /// Reads the fences from the database, sorted by name. Invalid fences are omitted.
@@ -298,12 +313,10 @@ package struct RuleStore: Sendable {
 
     /// Writes a fence or a rule to its table.
     ///
-    /// - Parameter anew: A closure that returns the names of the rules whose saved states are deleted, so that these
-    ///   rules are evaluated as if they were new. It returns `nil` if the condition of the change is not met; then
-    ///   nothing is written.
+    /// - Parameter decide: A closure that decides if the fence or the rule is written.
     private func put(
         _ table: Table, _ name: String, _ json: JSONValue,
-        anew: @escaping @Sendable (GatewayTransaction) throws -> [String]?
+        decide: @escaping @Sendable (GatewayTransaction) throws -> Writing
     ) async throws(TrackingError) -> Outcome {
         guard name.isPlainText else {
             throw TrackingError(
@@ -320,7 +333,11 @@ package struct RuleStore: Sendable {
         }
         let actor = self.actor
         return try await self.database.write { db in
-            guard let rules = try anew(db) else { return .refused }
+            let rules: [String]
+            switch try decide(db) {
+            case .not(let outcome): return outcome
+            case .anew(let names): rules = names
+            }
             for rule in rules { try db.execute(sql: "DELETE FROM ruleState WHERE rule = ?", arguments: [rule]) }
             let isNew = try Self.checkRoom(for: name, in: table, db)
             try db.execute(
