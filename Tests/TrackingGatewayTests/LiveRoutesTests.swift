@@ -94,6 +94,7 @@ private let start = 1_790_000_000.0
             #expect(again["resumed"] == .flag(true) && again["reader"] == fresh["reader"])
             let old = LiveEventID(epoch: 1, number: 9, time: UnixTime(start)).description
             #expect(try await hello(try await scene.open("?lastEventId=\(old)"))["resumed"] == .flag(false))
+            #expect(try await hello(try await scene.open("?lastEventId=none"))["resumed"] == .flag(false))
             scene.caller.withLock { $0 = Caller(name: "test", reads: .only([van])) }
             let other = try await hello(try await scene.open(headers: headers))
             #expect(other["reader"]?.text != nil && other["reader"] != fresh["reader"])

@@ -7,11 +7,16 @@ import TrackingCore
 
 @Suite struct QueryParametersTests {
     @Test func valuesAreDecodedInTheirOrder() throws {
-        let query = try QueryParameters("a=1%2C2&b&token=x&%61=3", allowing: ["a", "b"])
-        #expect(query["a"] == "1,2" && query.all("a") == ["1,2", "3"] && query["b"] == "" && query["c"] == nil)
+        let query = try QueryParameters(
+            "trackable=1%2C2&b&token=x&tr%61ckable=3", allowing: ["trackable", "trackables", "b"])
+        #expect(query["trackable"] == "1,2" && query.all("trackable") == ["1,2", "3"])
+        #expect(query["b"] == "" && query["c"] == nil && query.all("trackables") == [])
     }
 
-    @Test(arguments: [("x=1", "'x'"), ("A=1", "'A'"), ("=1", "''"), ("a=%ff", "'a'"), ("a=%2", "'a'")])
+    @Test(arguments: [
+        ("x=1", "'x'"), ("A=1", "'A'"), ("=1", "''"), ("a=%ff", "'a'"), ("a=%2", "'a'"), ("a=1&a=1", "'a'"),
+        ("token=x&token=x", "'token'"),
+    ])
     func theErrorNamesTheInvalidParameter(_ query: String, _ name: String) {
         let problem = #expect(throws: Problem.self) { try QueryParameters(query[...], allowing: ["a"]) }
         #expect(problem?.status == .badRequest && problem?.detail?.contains(name) == true)

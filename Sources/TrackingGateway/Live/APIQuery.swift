@@ -13,12 +13,12 @@ struct APIQuery {
     /// The largest number of trackables that the query of one API request may name: 1,000.
     private static let maximumNamed = 1000
 
-    /// Reads the query of an API request. If a parameter for a single value is repeated, its first value counts.
+    /// Reads the query of an API request.
     ///
     /// - Parameters:
     ///   - now: The present time, from which relative times are counted.
     ///   - names: The parameters that the route accepts in addition to `token`.
-    /// - Throws: `Problem` (400) that names a parameter that is unknown or not percent-encoded UTF-8.
+    /// - Throws: `Problem` (400) that names a parameter that is unknown, repeated or not percent-encoded UTF-8.
     init(_ request: Request, now: UnixTime, allowing names: [String]) throws(Problem) {
         try self.init(QueryParameters(of: request, allowing: names), now: now)
     }
