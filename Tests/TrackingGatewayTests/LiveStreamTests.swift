@@ -165,6 +165,44 @@ import TrackingSubscriber
         limit.cancel()
     }
 
+    /// A body writer that yields each piece of text that is written.
+    private struct Tape: ResponseBodyWriter {
+        let pieces: AsyncStream<String>.Continuation
+
+        mutating func write(_ buffer: ByteBuffer) async throws { self.pieces.yield(String(buffer: buffer)) }
+
+        consuming func finish(_ trailingHeaders: HTTPFields?) async throws { self.pieces.finish() }
+    }
+
+    @Test func theBeginningAndTheEndOfTheBrokersDropsAreReported() async throws {
+        let (events, received) = AsyncStream.makeStream(of: SubscriberEvent.self)
+        let sinceDrop = Mutex<Duration?>(nil)
+        let hub = LiveHub(events: events, timeSinceDrop: { sinceDrop.withLock { $0 } }) { _, _ in }
+        let stream = try #require(hub.open(LiveSelection(.everything, reads: .all), for: self.caller, after: nil) {})
+        let (pieces, written) = AsyncStream.makeStream(of: String.self)
+        let tasks = [
+            Task { await hub.run() },
+            Task {
+                var writer: any ResponseBodyWriter = Tape(pieces: written)
+                try? await LiveWriter(stream: stream, hub: hub, history: nil).write(to: &writer)
+            },
+        ]
+        var (piece, reports) = (pieces.makeAsyncIterator(), [String]())
+        let memory = LiveState.dropMemory
+        for (number, time) in [nil, .zero, memory - .seconds(1), memory, nil].enumerated() {
+            sinceDrop.withLock { $0 = time }
+            received.yield(try Sample.location(self.van, UInt64(number + 1), time: 1_790_000_000 + Double(number)))
+            while let text = await piece.next(), !text.contains("event: position") {
+                if text.contains("event: broker") { reports.append("\(number) \(text)") }
+            }
+        }
+        let data = "event: broker\ndata: {\"dropped\":"
+        #expect(reports == ["1 \(data)true}\n\n", "3 \(data)false}\n\n"])
+        stream.end(.closed)
+        received.finish()
+        for task in tasks { await task.value }
+    }
+
     /// The moment this many seconds after the time 1000.
     private func moment(_ seconds: Int) -> Moment {
         Moment(now: MonotonicTime(.seconds(seconds)), wall: UnixTime(Double(1_000 + seconds)))
