@@ -122,16 +122,16 @@ final class DemoStage: Sendable {
 
     // MARK: - Map and history
 
-    /// Creates an access token, and starts a gateway that records into a history.
+    /// Creates a one-time access token, and starts a gateway that records into a history.
     ///
     /// - Parameter map: The options for the tiles of the map.
-    /// - Returns: The URL of the gateway's map, with the token that signs the browser in.
+    /// - Returns: The URL of the gateway's map, with the one-time token that signs the first browser in.
     /// - Throws: `inputUnreadable` if the gateway does not start, with its reason.
     func startGateway(showing map: [String] = []) async throws -> String {
         let program = try Self.find("godwit", beside: self.programFolders)
         let token = Pipe()
         let maker = try self.start(
-            program, ["token", "create", "--name", "demo", "--read-all", "--state", self.path("")],
+            program, ["token", "create", "--name", "demo", "--read-all", "--once", "--state", self.path("")],
             standardOutput: token, output: FileHandle.nullDevice)
         let text = String(decoding: token.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         maker.waitUntilExit()

@@ -41,19 +41,23 @@ import Testing
         #expect(try await browser.script("return !document.querySelector('#panel').hidden", as: Bool.self))
     }
 
-    /// As the link of `godwit demo` does. The token does not stay in the address.
+    /// As the link of `godwit demo` does. The token does not stay in the address, and signs no other browser in.
     @Test func anAddressWithATokenSignsInAndWatches() async throws {
         let stage = try await MapStage()
         let tap = try await WireTap.listen(to: stage.broker)
         let agent = try stage.agent("van-7")
         try await stage.resolution(20_000, tap)
-        let token = try await stage.run(["token", "create", "--name", "link", "--read-all"])
+        let token = try await stage.run(["token", "create", "--name", "link", "--read-all", "--once"])
         let browser = try await WebDriver.start()
         try await browser.open("\(stage.url)#sign-in=\(token)")
         try await browser.wait(for: "the van", within: self.limit, until: "\(self.count) === 1")
         let page = try await browser.script("return location.href", as: String.self)
         #expect(page.hasPrefix(stage.url) && !page.contains("sign-in") && !page.contains(token))
         #expect(try await !browser.script("return document.querySelector('#door').open", as: Bool.self))
+        let again = try await HTTPAnswer.of(
+            "/session", method: "POST", port: stage.port, headers: ["Content-Type: application/json"],
+            body: #"{"token":"\#(token)"}"#)
+        #expect(again.status == 401)
         try await browser.script(
             "document.querySelector('#list [role=option]').dispatchEvent(new MouseEvent('dblclick', {bubbles: true})); return true",
             as: Bool.self

@@ -156,7 +156,7 @@ import Testing
             Token.Create.self, ["token", "create", "--name", "phone", "--publish", "van"],
             Self.state + [
                 ("name", "desk"), ("publish", "bus"), ("read", "bus"), ("read-group", "north"), ("read-all", nil),
-                ("admin", nil),
+                ("admin", nil), ("once", nil),
                 ("expires", "90d"), ("rate-limit", "5"), ("max-body", "2048"),
             ]),
         HistoryCase(Token.List.self, ["token", "list"], Self.state + [("format", "json")]),

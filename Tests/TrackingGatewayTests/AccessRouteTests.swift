@@ -101,6 +101,46 @@ import TrackingCore
         }
     }
 
+    /// The address of the demo's map contains such a token, and other people may see the address.
+    @Test func aOneTimeTokenBeginsOneSessionAndDoesNothingElse() async throws {
+        let gateway = try TestGateway()
+        var grant = AccessGrant(name: "demo", reads: .all, begins: UnixTime(0))
+        grant.once = .unused
+        let token = try await gateway.access.makeToken(grant).text
+        try await gateway.test { client in
+            for (method, path) in [
+                (HTTPRequest.Method.get, "/session"), (.get, "/api/v1/positions"), (.delete, "/session"),
+            ] {
+                let answer = try await client.execute(uri: path, method: method, headers: .bearer(token))
+                #expect(answer.status == .forbidden && answer.text.contains("only sign in"), "\(method) \(path)")
+            }
+            #expect(try await gateway.access.grants(.token).map(\.once) == [.unused])
+            // Several browsers sign in at the same time.
+            let body = ByteBuffer(string: #"{"token":"\#(token)"}"#)
+            let answers = try await withThrowingTaskGroup(of: RouterClient.Answer.self) { group in
+                for _ in 0..<8 {
+                    group.addTask { try await client.execute(uri: "/session", method: .post, body: body) }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            let signedIn = answers.filter { $0.status == .ok }
+            #expect(signedIn.count == 1 && answers.filter { $0.status == .unauthorized }.count == 7)
+            let cookie = try #require(signedIn.first?.headers[.setCookie]).prefix { $0 != ";" }
+            var own: HTTPFields = [.origin: "http://localhost"]
+            own[.cookie] = String(cookie)
+            let read = try await client.execute(uri: "/api/v1/positions", method: .get, headers: own)
+            #expect(read.status == .ok)
+            // The session does not begin another one.
+            #expect(try await client.execute(uri: "/session", method: .post, headers: own).status == .unauthorized)
+            for (method, headers) in [(HTTPRequest.Method.post, HTTPFields.bearer(token)), (.get, .bearer(token))] {
+                #expect(
+                    try await client.execute(uri: "/session", method: method, headers: headers).status == .unauthorized)
+            }
+            #expect(try await gateway.access.revokeToken("demo", now: TestGateway.now))
+            #expect(try await client.execute(uri: "/session", method: .get, headers: own).status == .unauthorized)
+        }
+    }
+
     /// Browsers send no `Sec-Fetch-Site` to a plain HTTP address of another machine, but they do send `Origin`.
     @Test func aPageOfAnotherOriginCannotSignInOrOut() async throws {
         let gateway = try TestGateway { $0.url = "https://tracks.example.org" }

@@ -70,6 +70,25 @@ enum GatewayDatabaseSubject: CaseIterable {
     }
 
     @Test(arguments: GatewayDatabaseSubject.allCases)
+    func aOneTimeTokenBeginsOneSession(_ subject: GatewayDatabaseSubject) async throws {
+        try await subject.run { open in
+            let (access, other) = (AccessStore(try open()), AccessStore(try open()))
+            var grant = AccessGrant(name: "desk", reads: .all, begins: self.now)
+            grant.once = .unused
+            let secret = try await access.makeToken(grant)
+            let caller = try #require(try await access.caller(presenting: secret.text, now: self.now))
+            #expect(try await other.caller(presenting: secret.text, now: self.now) == caller)
+            let session = try await access.beginSession(caller, now: self.now)
+            await #expect { try await other.beginSession(caller, now: self.now) } throws: {
+                ($0 as? TrackingError)?.code == .notAuthorized
+            }
+            #expect(try await other.caller(presenting: secret.text, now: self.now) == nil)
+            #expect(try await other.caller(ofSession: session.secret.text, now: self.now)?.reads == .all)
+            #expect(try await other.grants(.token).map(\.once) == [.used])
+        }
+    }
+
+    @Test(arguments: GatewayDatabaseSubject.allCases)
     func sessionsOfATokenAreLimited(_ subject: GatewayDatabaseSubject) async throws {
         try await subject.run { open in
             let access = AccessStore(try open())

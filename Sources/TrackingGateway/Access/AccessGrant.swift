@@ -10,6 +10,14 @@ package struct AccessGrant: Hashable, Sendable {
         case share = 1
     }
 
+    /// The use of a one-time token, which begins one session and does nothing else. The database stores the raw value.
+    package enum Once: String, Sendable {
+        /// The token has not begun its session.
+        case unused
+        /// The token has begun its session. The token itself is not valid any more; the session is.
+        case used
+    }
+
     /// The number of the grant, in order of creation; 0 before the grant is stored.
     package var number: Int64
     /// The kind of secret that the grant belongs to.
@@ -25,6 +33,8 @@ package struct AccessGrant: Hashable, Sendable {
     package var readGroups: Set<String> = []
     /// The id of the stop of the journey whose arrival a share link shows; `nil` for the last stop, and for a token.
     package var stop: String?
+    /// The use of a one-time token; `nil` for any other token, and for a share link.
+    package var once: Once?
     /// `true` for the token of an administrator, who may change names, fences, rules and share links, and send commands
     /// to devices.
     package var isAdmin: Bool
@@ -76,6 +86,7 @@ package struct AccessGrant: Hashable, Sendable {
             name: self.name, publishes: self.publishes, reads: self.reads, isAdmin: self.isAdmin, grant: self.number)
         caller.limits = self.limits
         caller.stop = self.stop
+        caller.isOnce = self.once != nil
         if self.kind == .share, let ends = self.ends { caller.span = self.begins..<ends }
         return caller
     }

@@ -20,7 +20,7 @@ package struct AccessMiddleware: RouterMiddleware {
 
     /// Authenticates the caller of a request, and passes the request on to the next handler.
     ///
-    /// - Throws: `Problem` for an invalid token, an exceeded request limit, a body that is too large, or a page of
+    /// - Throws: `Problem` for an invalid token, a one-time token in a request that does not sign in, an exceeded request limit, a body that is too large, or a page of
     ///   another origin.
     package func handle(
         _ request: Request, context: GatewayRequestContext,
@@ -32,13 +32,24 @@ package struct AccessMiddleware: RouterMiddleware {
             return try await next(request, try self.limited(context, request))
         }
         switch Credential(request) {
-        case .secret(let text): context.caller = try await self.authenticator.caller(presenting: text, request, context)
+        case .secret(let text):
+            let caller = try await self.authenticator.caller(presenting: text, request, context)
+            try Self.checkMayPresent(caller, request)
+            context.caller = caller
         case .session(let text):
             try Self.checkOrigin(of: request, url: self.configuration.url, hasCookie: true)
             context.caller = try await self.authenticator.caller(ofSession: text)
         case nil: break
         }
         return try await next(request, try self.limited(context, request))
+    }
+
+    /// Checks that a caller with a one-time token uses it only to sign in.
+    ///
+    /// - Throws: `Problem` (403) for any other request.
+    private static func checkMayPresent(_ caller: Caller, _ request: Request) throws(Problem) {
+        guard caller.isOnce, request.method != .post || request.uri.path != SessionRoutes.path else { return }
+        throw Problem(.forbidden, "This token can only sign in, once: POST \(SessionRoutes.path).")
     }
 
     /// Returns the request context with the largest number of body bytes that the caller's token allows, or otherwise

@@ -22,5 +22,6 @@ enum AccessSchema {
             ]),
         GatewayDatabase.Migration("access-2", ["ALTER TABLE token ADD COLUMN readGroups TEXT"]),
         GatewayDatabase.Migration("access-3", ["ALTER TABLE token ADD COLUMN stop TEXT"]),
+        GatewayDatabase.Migration("access-4", ["ALTER TABLE token ADD COLUMN once TEXT"]),
     ]
 }

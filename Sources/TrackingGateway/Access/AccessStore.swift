@@ -23,12 +23,16 @@ package struct AccessStore: Sendable {
     // MARK: - Callers
 
     /// Returns the caller with a token or the secret of a share link; `nil` if the secret is invalid, not valid yet,
-    /// expired or revoked.
+    /// expired or revoked, or a one-time token that was used.
     ///
     /// - Throws: `storeFailed` or, for a damaged database, `storeUnusable`.
     package func caller(presenting text: String, now: UnixTime) async throws(TrackingError) -> Caller? {
         try await self.caller(
-            presenting: text, sql: "SELECT \(Self.columns), t.hash AS kept FROM token t WHERE t.lookup = ?", now: now)
+            presenting: text,
+            sql: """
+                SELECT \(Self.columns), t.hash AS kept FROM token t \
+                WHERE t.lookup = ? AND coalesce(t.once, '') <> '\(AccessGrant.Once.used.rawValue)'
+                """, now: now)
     }
 
     /// Returns the caller for a session's secret; `nil` if there is no such session, or if the session or its token has
@@ -200,12 +204,13 @@ package struct AccessStore: Sendable {
                 db,
                 sql: """
                     INSERT INTO token (lookup, hash, kind, name, publishes, reads, admin, begins, ends, rate, body, \
-                    readGroups, stop) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number
+                    readGroups, stop, once) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number
                     """,
                 arguments: [
                     hash.lookup, Array(hash.bytes), grant.kind.rawValue, grant.name, grant.publishes.json,
                     grant.reads.json, grant.isAdmin, grant.begins.seconds, grant.ends?.seconds,
                     grant.limits.requestsPerSecond, grant.limits.bodyBytes, grant.groupsJSON, grant.stop,
+                    grant.once?.rawValue,
                 ])
             var stored = grant
             stored.number = number ?? 0
@@ -283,7 +288,7 @@ package struct AccessStore: Sendable {
     private static let columns =
         """
         t.number, t.kind, t.name, t.publishes, t.reads, t.admin, t.begins, t.ends, t.revoked, t.rate, t.body, \
-        t.readGroups, t.stop
+        t.readGroups, t.stop, t.once
         """
 
     private static func grants(
@@ -304,16 +309,18 @@ package struct AccessStore: Sendable {
     /// Begins a session for a caller who presented a token or the secret of a share link.
     ///
     /// - Returns: The session's secret, and the duration of the session.
-    /// - Throws: `storeFailed` or, for a damaged database, `storeUnusable`.
+    /// - Throws: `notAuthorized` if the caller's one-time token has begun a session already; `storeFailed` or, for a
+    ///   damaged database, `storeUnusable`.
     package func beginSession(
         _ caller: Caller, now: UnixTime
     ) async throws(TrackingError) -> (secret: AccessSecret, time: Duration) {
         var generator = SystemRandomNumberGenerator()
         let secret = AccessSecret(.session, using: &generator)
         let hash = SecretHash(of: secret.text)
-        let number = caller.grant
+        let (number, isOnce) = (caller.grant, caller.isOnce)
         let last = now.advanced(by: Self.longestSession)
         let ends = try await self.database.write { db in
+            if isOnce { try Self.use(number, db) }
             let ends = try Double.fetchOne(db, sql: "SELECT ends FROM token WHERE number = ?", arguments: [number])
             let end = min(ends ?? .infinity, last.seconds)
             try db.execute(sql: "DELETE FROM session WHERE ends <= ?", arguments: [now.seconds])
@@ -328,6 +335,18 @@ package struct AccessStore: Sendable {
             return end
         }
         return (secret, UnixTime(ends).since(now))
+    }
+
+    /// Marks a one-time token as used.
+    ///
+    /// - Throws: `notAuthorized` if the token was used already, also by a request at the same time.
+    private static func use(_ number: Int64?, _ db: GatewayTransaction) throws {
+        try db.execute(
+            sql: "UPDATE token SET once = ? WHERE number = ? AND once = ?",
+            arguments: [AccessGrant.Once.used.rawValue, number, AccessGrant.Once.unused.rawValue])
+        guard db.changesCount > 0 else {
+            throw TrackingError(.notAuthorized, "cannot sign in: the one-time token was used already")
+        }
     }
 
     /// Ends the session with this secret. Does nothing if there is no such session.
@@ -354,6 +373,7 @@ extension AccessGrant {
             revoked: (row["revoked"] as Double?).map { UnixTime($0) })
         self.readGroups = Self.groups(json: row["readGroups"])
         self.stop = row["stop"]
+        self.once = (row["once"] as String?).flatMap { Once(rawValue: $0) }
     }
 
     /// The text that names the grant in an entry of the audit: the name of a token, or the number and the trackable of

@@ -42,6 +42,8 @@ package struct Caller: Hashable, Sendable {
     package var span: Range<UnixTime>?
     /// The id of the stop of the journey whose arrival a share link shows; `nil` for the last stop, and for a token.
     package var stop: String?
+    /// `true` for the caller with a one-time token, who may only sign in with it, and for the caller with its session.
+    package var isOnce = false
     /// The number of the caller's grant, by which ``AccessStore/stillHolds(_:now:)`` checks its validity; `nil` for a
     /// caller without a stored grant.
     package var grant: Int64?

@@ -8,6 +8,9 @@ import TrackingRuntime
 /// The HTTP routes for signing in to the map page and signing out. A user signs in with a token or the secret of a
 /// share link, and gets a session cookie.
 package struct SessionRoutes: Sendable {
+    /// The path of the routes.
+    static let path = "/session"
+
     private let authenticator: Authenticator
     private let store: AccessStore
     private let configuration: AccessConfiguration
@@ -43,14 +46,26 @@ package struct SessionRoutes: Sendable {
             caller = try await self.authenticator.caller(presenting: token, request, context)
         }
         guard let caller, caller.grant != nil else { throw Problem.unauthorized }
-        let session = try await self.store.beginSession(caller, now: self.clock.moment.wall)
+        let session = try await self.session(of: caller)
         var response = try Self.who(caller)
         response.headers[.setCookie] = self.cookie(
             session.secret.text, seconds: Int(session.time.inSeconds), isSecure: self.isSecure(request))
         return response
     }
 
-    private static func token(in body: String, _ type: String) -> String? {
+    /// Begins a session.
+    ///
+    /// - Throws: `Problem` (401) if a one-time token was used already; the errors of the gateway's database.
+    private func session(of caller: Caller) async throws -> (secret: AccessSecret, time: Duration) {
+        do throws(TrackingError) {
+            return try await self.store.beginSession(caller, now: self.clock.moment.wall)
+        } catch {
+            guard error.code == .notAuthorized else { throw error }
+            throw Problem.unauthorized
+        }
+    }
+
+    private static func token(in body: String, _ type: String) throws -> String? {
         if type.hasPrefix("application/x-www-form-urlencoded") {
             return URI("/?\(body)").queryParameters["token"].map { String($0) }
         }

@@ -40,7 +40,7 @@ struct GrantTable {
     private func cells(_ grant: AccessGrant, hasRights: Bool, hasStops: Bool) -> [String] {
         var cells = ["\(grant.number)", grant.name, grant.state(at: self.now).rawValue]
         if hasRights {
-            let limits = grant.limits.words
+            let limits = grant.limits.words + (grant.once.map { ["one sign-in (\($0.rawValue))"] } ?? [])
             cells += [
                 grant.publishes.description, grant.readable, grant.isAdmin ? "yes" : "no",
                 limits.isEmpty ? TextTable.none : limits.joined(separator: ", "),
@@ -58,6 +58,7 @@ struct GrantTable {
         ]
         members["rateLimit"] = grant.limits.requestsPerSecond.map { .number($0) }
         members["maxBody"] = grant.limits.bodyBytes.map { .number(Double($0)) }
+        members["once"] = grant.once.map { .text($0.rawValue) }
         members["stop"] = grant.stop.map { .text($0) }
         members["ends"] = grant.ends.map { .number($0.seconds) }
         if !grant.readGroups.isEmpty { members["readGroups"] = .list(grant.readGroups.sorted().map { .text($0) }) }

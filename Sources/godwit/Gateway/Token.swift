@@ -55,6 +55,9 @@ extension Token {
         @Flag(help: "Permit the token's holder to administer the gateway and to read every trackable.")
         var admin = false
 
+        @Flag(help: "Let the token sign in one browser, once, and permit nothing else. The session has the rights.")
+        var once = false
+
         @Option(
             help: ArgumentHelp(
                 "Let the token end after this time (90d, 12h) or at this time (RFC 3339). Default: never.",
@@ -104,6 +107,7 @@ extension Token {
                 reads: readsAll ? .all : .only(Set(try self.read.map(TrackableID.checked))), isAdmin: self.admin,
                 limits: limits, begins: now, ends: try self.expires.map { try Self.end($0, now: now) })
             grant.readGroups = try Self.groups(self.readGroup)
+            grant.once = self.once ? .unused : nil
             return grant
         }
 
