@@ -33,16 +33,21 @@ export class GatewaySubscriber extends SubscriberStreams {
   /**
    * @param gateway the address of the gateway, such as "https://map.example.org"
    * @param token a token of the gateway, or the secret of a share link
-   * @param trackables the ids of the trackables to watch; every trackable that the token may read if there are none
+   * @param trackables the ids of the trackables in the live stream, to which it is limited; every trackable that the token may read if
+   *   there are none
    */
   constructor({ gateway, token, trackables = [] }) {
     super();
     const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` };
     const address = (path) => new URL(path, gateway).href;
+    this.ask = (path, options = {}) => fetch(address(path), { ...options, headers: { ...options.headers, ...headers } });
     if (!URL.canParse(gateway)) {
       throw new TrackingError("invalidConfiguration", `cannot use the gateway address '${gateway}': it must begin with http:// or https://`);
     }
     this.wanted = new Map();
+    /** The trackables that are watched without a request. */
+    this.unrequested = new Set();
+    this.isConnected = false;
     this.isStarted = false;
     this.isLost = false;
     this.live = new LiveStream({
@@ -54,10 +59,13 @@ export class GatewaySubscriber extends SubscriberStreams {
       ended: () => this.end(new TrackingError("notAuthorized", "the live stream ended: the token or the share link has ended")),
       refused: () => this.end(new TrackingError(
         "badCredentials", "cannot read the live stream: the gateway does not know the token. Pass a token of `godwit token create`")),
+      forbidden: ({ detail }) => this.end(new TrackingError(
+        "notAuthorized", `cannot read the live stream: ${detail ?? "the token may not read one of the trackables"}`)),
+      rejected: (problem) => this.rejected(problem),
       replaced: () => {},
     }, {
       open: (path) => new FetchEventSource(address(path), headers),
-      ask: (path, options = {}) => fetch(address(path), { ...options, headers: { ...options.headers, ...headers } }),
+      ask: this.ask,
     }, trackables.map((id) => `trackable=${encodeURIComponent(checkedTrackable(id))}`).join("&"));
   }
 
@@ -71,15 +79,26 @@ export class GatewaySubscriber extends SubscriberStreams {
   /** Watches a trackable, and requests a resolution for it, for as long as the stream is open. */
   watch(trackable, { requesting } = {}) {
     this.request(checkedTrackable(trackable), requesting);
+    if (!requesting) {
+      this.unrequested.add(trackable);
+      if (this.isConnected) this.check(trackable);
+    }
     this.start();
   }
 
-  unwatch(trackable) { this.request(trackable, undefined); }
+  unwatch(trackable) {
+    this.unrequested.delete(trackable);
+    this.request(trackable, undefined);
+  }
 
   /** Requests another resolution for a trackable; undefined withdraws the request. */
   request(trackable, requesting) {
-    if (requesting) this.wanted.set(trackable, requesting);
-    else this.wanted.delete(trackable);
+    if (requesting) {
+      this.unrequested.delete(trackable);
+      this.wanted.set(trackable, requesting);
+    } else {
+      this.wanted.delete(trackable);
+    }
     this.live.requests.want(new Map(this.wanted));
   }
 
@@ -94,13 +113,34 @@ export class GatewaySubscriber extends SubscriberStreams {
 
   connected(resumed) {
     this.isLost = false;
+    this.isConnected = true;
     this.deliveries.yield({ type: "connection", resumed });
+    for (const trackable of this.unrequested) this.check(trackable);
+  }
+
+  /** Reports a trackable that is watched without a request, if the token may not read it. */
+  async check(trackable) {
+    const response = await this.ask(`/api/v1/trackables/${encodeURIComponent(trackable)}/position`).catch(() => undefined);
+    const body = await response?.json().catch(() => undefined);
+    if (response?.status === 403 && this.unrequested.has(trackable)) this.rejected({ trackable, status: 403, detail: body?.detail });
+  }
+
+  /** Reports a resolution request that the gateway rejected, or a trackable that the token may not read. */
+  rejected({ trackable, status, detail = `HTTP status ${status}` }) {
+    // The gateway has no message about the trackable yet. The request is sent again after the first one.
+    if (status === 404) {
+      this.deliveries.yield({ type: "silent", trackable });
+      return;
+    }
+    const code = status === 403 ? "notAuthorized" : "invalidConfiguration";
+    this.deliveries.yield({ type: "refused", trackable, error: new TrackingError(code, `cannot watch '${trackable}': ${detail}`) });
   }
 
   /** Handles a lost stream, or another failure to open it, which is reported once. */
   lost() {
     if (this.isLost) return;
     this.isLost = true;
+    this.isConnected = false;
     this.deliveries.yield({ type: "connection", disconnection: {} });
   }
 

@@ -157,7 +157,12 @@ export type SubscriberEvent =
   | { type: "journey"; trackable: string; journey?: Journey }
   | { type: "estimate"; trackable: string; estimate?: Estimate }
   | { type: "clock"; trackable: string; ahead?: number }
+  /** No program publishes the trackable, or the user may not read it. Over a gateway: the gateway has no message about it. */
   | { type: "silent"; trackable: string }
+  /**
+   * The broker rejected a subscription. Over a gateway: the token may not read the trackable, or may not request the resolution. The
+   * error has the code "notAuthorized", and the trackable's streams remain empty.
+   */
   | { type: "refused"; trackable?: string; error: TrackingError }
   | { type: "enhancedRefused"; trackable?: string; error: TrackingError }
   | { type: "publishRefused"; topic: string; error: TrackingError }
@@ -242,7 +247,10 @@ export interface GatewaySubscriberOptions {
   gateway: string;
   /** A token of the gateway, or the secret of a share link. */
   token?: string;
-  /** The ids of the trackables to watch; every trackable that the token may read by default. */
+  /**
+   * The ids of the trackables in the live stream; every trackable that the token may read by default. The stream has no others, also not
+   * those of later calls of `watch` and `locations`. If the token may not read one of them, the subscriber ends with an error.
+   */
   trackables?: string[];
 }
 

@@ -12,7 +12,9 @@ export class LiveStream {
   /**
    * @param handlers `event(kind, data)`, `opened(hello)`, `time(now)` for the gateway's clock, `broker({dropped})` with true
    *   while the broker drops messages (optional), `cells(data)` for a stream with the parameter `cells`, `reset()`, `lost()`,
-   *   `ended(reason)`, `refused()`, and `replaced()` if another user signed in meanwhile
+   *   `ended(reason)`, `refused()` for an unknown token, `forbidden(problem)` if the token may not read all trackables of the query
+   *   (optional; otherwise the stream is opened again later), `rejected({trackable, status, detail})` for a resolution request that the
+   *   gateway rejects for good (optional), and `replaced()` if another user signed in meanwhile
    * @param gateway `open(path)` returns an EventSource, and `ask(path, options)` the Response of a request
    * @param query the query of the stream, such as "trackable=van-7"; none for every trackable that the caller may read
    */
@@ -20,7 +22,7 @@ export class LiveStream {
     this.handlers = handlers;
     this.gateway = gateway;
     this.query = query;
-    this.requests = new Requests(gateway);
+    this.requests = new Requests(gateway, (problem) => handlers.rejected?.(problem));
     this.lastId = undefined;
     /** The tag of the caller; undefined before the first greeting. */
     this.reader = undefined;
@@ -143,14 +145,29 @@ export class LiveStream {
 
   async refused() {
     this.close();
-    const response = await this.gateway.ask("/api/v1/live?trackables=_", { method: "GET", signal: AbortSignal.timeout(5000) })
+    // A query that names trackables can be forbidden. Any other one is not repeated, because its answer may be long.
+    const query = /^trackables?=/.test(this.query) ? this.query : "trackables=_";
+    const response = await this.gateway.ask(`/api/v1/live?${query}`, { method: "GET", signal: AbortSignal.timeout(5000) })
       .catch(() => undefined);
-    response?.body?.cancel();
+    const problem = await problemOf(response);
     // The stream was stopped or opened again meanwhile, so this answer does not matter.
     if (this.stoppedAt || this.source) return;
-    if (response?.status === 401) this.handlers.refused();
+    if (problem.status === 401) this.handlers.refused();
+    else if (problem.status === 403 && query === this.query && this.handlers.forbidden) this.handlers.forbidden(problem);
     else this.again();
   }
+}
+
+/** Returns the {status, detail} of an answer; the status is 0 without an answer. The detail is the gateway's text about an error. */
+async function problemOf(response) {
+  if (!response) return { status: 0 };
+  const { status } = response;
+  if (response.ok) {
+    response.body?.cancel();
+    return { status };
+  }
+  const body = await response.json().catch(() => undefined);
+  return { status, detail: body?.detail };
 }
 
 /** The HTTP statuses after which a request is not repeated: the trackable is unknown, or may not be read. */
@@ -160,8 +177,10 @@ const NOT_ASKED = [204, 409, ...FOR_GOOD];
 
 /** The resolution requests of the reader: the wanted and the sent ones. They are sent one by one, again on each stream. */
 class Requests {
-  constructor(gateway) {
+  /** @param rejected called with {trackable, status, detail} for a request that is not repeated on this stream */
+  constructor(gateway, rejected) {
     this.gateway = gateway;
+    this.rejected = rejected;
     this.wanted = new Map();
     this.asked = new Map();
     this.unknown = new Set();
@@ -206,17 +225,22 @@ class Requests {
     for (const [id, resolution] of this.wanted) {
       const text = JSON.stringify(resolution);
       if (this.asked.get(id) === text || this.unknown.has(id)) continue;
-      const status = await this.send(stream, id, { method: "POST", headers: { "Content-Type": "application/json" }, body: text });
+      const problem = await this.send(stream, id, { method: "POST", headers: { "Content-Type": "application/json" }, body: text });
       if (this.stream !== stream) return true;
-      if (status === 204) this.asked.set(id, text);
-      else if (FOR_GOOD.includes(status)) this.unknown.add(id);
-      else return this.later();
+      if (problem.status === 204) {
+        this.asked.set(id, text);
+      } else if (FOR_GOOD.includes(problem.status)) {
+        this.unknown.add(id);
+        this.rejected({ trackable: id, ...problem });
+      } else {
+        return this.later();
+      }
       this.wait = 1000;
       return true;
     }
     for (const id of this.asked.keys()) {
       if (this.wanted.has(id)) continue;
-      const status = await this.send(stream, id, { method: "DELETE" });
+      const { status } = await this.send(stream, id, { method: "DELETE" });
       if (this.stream !== stream) return true;
       if (!NOT_ASKED.includes(status)) return this.later();
       this.asked.delete(id);
@@ -233,9 +257,9 @@ class Requests {
     return false;
   }
 
-  /** Returns the HTTP status of the answer; 0 without an answer. */
+  /** Returns the {status, detail} of the answer; the status is 0 without an answer. */
   async send(stream, id, options) {
     const path = `/api/v1/trackables/${encodeURIComponent(id)}/resolution?stream=${encodeURIComponent(stream)}`;
-    try { return (await this.gateway.ask(path, options)).status; } catch { return 0; }
+    return problemOf(await this.gateway.ask(path, options).catch(() => undefined));
   }
 }

@@ -15,19 +15,22 @@ class Gateway {
   constructor() {
     this.streams = [];
     this.requests = [];
+    /** Returns the status of the answer to a request. */
+    this.status = () => 204;
     this.changed = () => {};
     this.server = createServer((request, response) => {
       const { method, url, headers } = request;
       if (headers.authorization !== "Bearer secret") {
         response.writeHead(401).end();
-      } else if (url.startsWith("/api/v1/live")) {
+      } else if (url.startsWith("/api/v1/live") && this.status(method, url) !== 403) {
         response.writeHead(200, { "Content-Type": "text/event-stream" });
         response.flushHeaders();
         this.streams.push({ url, response });
       } else {
         request.setEncoding("utf8").on("data", (body) => { request.body = body; }).on("end", () => {
           this.requests.push(`${method} ${url} ${request.body ?? ""}`);
-          response.writeHead(204).end();
+          const status = this.status(method, url);
+          response.writeHead(status).end(status === 204 ? undefined : JSON.stringify({ status, detail: `detail of ${status}` }));
           this.changed();
         });
       }
@@ -103,7 +106,7 @@ test("the live stream is read, requests are sent, and a lost stream is resumed",
   gateway.streams[0].response.destroy();
   await gateway.until(() => gateway.streams.length === 3);
   // The stream in between is the question for the reason of the end.
-  assert.equal(gateway.streams[1].url, "/api/v1/live?trackables=_");
+  assert.equal(gateway.streams[1].url, "/api/v1/live?trackable=van-7&trackable=a%2Cb");
   assert.equal(gateway.streams[2].url, "/api/v1/live?trackable=van-7&trackable=a%2Cb&lastEventId=e-2");
   gateway.hello({ resumed: true });
   assert.deepEqual((await take(events, 2)).map(({ disconnection, resumed }) => [disconnection !== undefined, resumed]), [
@@ -115,6 +118,38 @@ test("the live stream is read, requests are sent, and a lost stream is resumed",
   assert.equal(gateway.requests[2], "DELETE /api/v1/trackables/van-7/resolution?stream=st ");
   gateway.send("end", { reason: "expired" });
   await assert.rejects(events.next(), { code: "notAuthorized" });
+});
+
+test("a trackable that the token may not read is reported, with and without a request", limits, async (t) => {
+  const gateway = new Gateway();
+  t.after(() => gateway.stop());
+  gateway.status = (_, url) => url.includes("van-8") || url.includes("van-9") ? 403 : 404;
+  const desk = new GatewaySubscriber({ gateway: await gateway.start(), token: "secret" });
+  t.after(() => desk.finish());
+  const events = desk.events();
+  desk.watch("van-9", { requesting: high({ every: 2 }) });
+  await gateway.until(() => gateway.streams.length === 1);
+  gateway.hello();
+  const [connection, refused] = await take(events, 2);
+  assert.deepEqual(connection, { type: "connection", resumed: false });
+  assert.deepEqual([refused.type, refused.trackable, refused.error.code, refused.error.message],
+    ["refused", "van-9", "notAuthorized", "cannot watch 'van-9': detail of 403"]);
+  desk.watch("van-8");
+  const [other] = await take(events, 1);
+  assert.deepEqual([other.type, other.trackable, other.error.code], ["refused", "van-8", "notAuthorized"]);
+  // A trackable of which the gateway knows nothing yet is no error.
+  desk.watch("van-7", { requesting: high({ every: 2 }) });
+  assert.deepEqual(await take(events, 1), [{ type: "silent", trackable: "van-7" }]);
+});
+
+test("a live stream of a trackable that the token may not read is an error", limits, async (t) => {
+  const gateway = new Gateway();
+  t.after(() => gateway.stop());
+  gateway.status = () => 403;
+  const desk = new GatewaySubscriber({ gateway: await gateway.start(), token: "secret", trackables: ["van-9"] });
+  await assert.rejects(desk.locations("van-9").next(), {
+    code: "notAuthorized", message: "cannot read the live stream: detail of 403",
+  });
 });
 
 test("an unknown token is an error", limits, async (t) => {
