@@ -238,8 +238,10 @@ public struct Gateway: Service {
         let patience = self.configuration.checkPatience
         HealthRoutes(checks: checks.all, patience: patience, metrics: self.metrics) { await self.lookUpFigures() }
             .add(to: router)
-        SessionRoutes(authenticator: authenticator, store: self.access, configuration: self.configuration.access).add(
-            to: router)
+        SessionRoutes(
+            authenticator: authenticator, store: self.access, configuration: self.configuration.access,
+            broker: self.configuration.brokerPort
+        ).add(to: router)
         APIRoutes(
             history: self.history, live: self.live ?? .none, names: RuleStore(self.database), access: self.access,
             roads: self.configuration.roads

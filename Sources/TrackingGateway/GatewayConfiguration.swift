@@ -57,6 +57,8 @@ public struct GatewayConfiguration: Sendable {
     public var allowsCommands = false
     /// The issuer of the credentials of apps for the broker; `nil` if the gateway issues none.
     package var credentials: CredentialIssuer?
+    /// The port of the broker, for the commands that the map page prints; `nil` to print them without the broker.
+    package var brokerPort: BrokerPort?
     /// The topic root of the trackables, for the rights of the credentials of apps.
     package var topicRoot = TopicRoot.standard
     /// Further services that run as long as the gateway, such as a recorder. At a shutdown they end after ``intake``,

@@ -158,6 +158,7 @@ struct Serve: AsyncParsableCommand {
         configuration.tiles = try self.map.source()
         configuration.credentials = try self.credentials.issuer(self.broker)
         configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
+        configuration.brokerPort = try self.broker.addresses.first.map { BrokerPort($0.port, isTLS: $0.isTLS) }
         configuration.operatedBy = try self.sign.configuration()
         return configuration
     }

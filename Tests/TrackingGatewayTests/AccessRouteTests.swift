@@ -71,12 +71,13 @@ import TrackingCore
     }
 
     @Test func signsInAndOut() async throws {
-        let gateway = try TestGateway()
+        let gateway = try TestGateway { $0.brokerPort = BrokerPort(8884, isTLS: true) }
         let token = try await gateway.token("desk", read: ["van", "bus"])
         try await gateway.test { client in
             let body = ByteBuffer(string: #"{"token":"\#(token)"}"#)
             let answer = try await client.execute(uri: "/session", method: .post, body: body)
             #expect(answer.status == .ok && answer.json?["reads"] == .list([.text("bus"), .text("van")]))
+            #expect(answer.json?["broker"] == .object(["scheme": .text("mqtts"), "port": .number(8884)]))
             let cookie = try #require(answer.headers[.setCookie])
             #expect(cookie.contains("; HttpOnly; SameSite=Strict") && !cookie.contains("Secure"))
             #expect(!cookie.contains(token))

@@ -14,10 +14,20 @@ package struct SessionRoutes: Sendable {
     private let authenticator: Authenticator
     private let store: AccessStore
     private let configuration: AccessConfiguration
+    private let broker: BrokerPort?
     private let clock = DeviceClock()
 
     /// Creates the session routes of one gateway.
-    package init(authenticator: Authenticator, store: AccessStore, configuration: AccessConfiguration) {
+    ///
+    /// - Parameters:
+    ///   - authenticator: The check of tokens and share links.
+    ///   - store: The store of the sessions.
+    ///   - configuration: The settings of authentication and sessions.
+    ///   - broker: The port of the broker, which the page prints in commands; `nil` if it is not known.
+    package init(
+        authenticator: Authenticator, store: AccessStore, configuration: AccessConfiguration, broker: BrokerPort? = nil
+    ) {
+        self.broker = broker
         self.authenticator = authenticator
         self.store = store
         self.configuration = configuration
@@ -27,7 +37,7 @@ package struct SessionRoutes: Sendable {
     /// out).
     package func add(to router: Router<GatewayRequestContext>) {
         router.post("session") { request, context in try await self.signIn(request, context) }
-        router.get("session") { _, context in try Self.who(try context.requireCaller()) }
+        router.get("session") { _, context in self.who(try context.requireCaller()) }
         router.delete("session") { request, _ in try await self.signOut(request) }
     }
 
@@ -47,7 +57,7 @@ package struct SessionRoutes: Sendable {
         }
         guard let caller, caller.grant != nil else { throw Problem.unauthorized }
         let session = try await self.session(of: caller)
-        var response = try Self.who(caller)
+        var response = self.who(caller)
         response.headers[.setCookie] = self.cookie(
             session.secret.text, seconds: Int(session.time.inSeconds), isSecure: self.isSecure(request))
         return response
@@ -89,8 +99,9 @@ package struct SessionRoutes: Sendable {
         self.configuration.url?.hasPrefix("https:") == true || request.headers[.forwardedProtocol] == "https"
     }
 
-    /// Returns the caller's name and permissions as the JSON answer for the page.
-    private static func who(_ caller: Caller) throws -> Response {
+    /// Returns the caller's name and permissions as the JSON answer for the page, and the port of the broker unless the
+    /// caller has a share link.
+    private func who(_ caller: Caller) -> Response {
         var members: [String: JSONValue] = [
             "name": .text(caller.name), "admin": .flag(caller.isAdmin), "reads": caller.reads.value,
             "publishes": caller.publishes.value,
@@ -98,6 +109,8 @@ package struct SessionRoutes: Sendable {
         if let span = caller.span {
             members["from"] = .number(span.lowerBound.seconds)
             members["to"] = .number(span.upperBound.seconds)
+        } else {
+            members["broker"] = self.broker?.value
         }
         return Response.json(.object(members))
     }
