@@ -50,6 +50,9 @@ static const struct godwit_page_file files[] = {
     {"destination.js", (const char *)(const unsigned char[]){
 #embed "../TrackingGateway/Page/destination.js" suffix(, 0)
     }},
+    {"directory.js", (const char *)(const unsigned char[]){
+#embed "../TrackingGateway/Page/directory.js" suffix(, 0)
+    }},
     {"dom.js", (const char *)(const unsigned char[]){
 #embed "../TrackingGateway/Page/dom.js" suffix(, 0)
     }},
@@ -148,6 +151,9 @@ static const struct godwit_page_file files[] = {
     }},
     {"requests.js", (const char *)(const unsigned char[]){
 #embed "../TrackingGateway/Page/requests.js" suffix(, 0)
+    }},
+    {"seek.js", (const char *)(const unsigned char[]){
+#embed "../TrackingGateway/Page/seek.js" suffix(, 0)
     }},
     {"session.js", (const char *)(const unsigned char[]){
 #embed "../TrackingGateway/Page/session.js" suffix(, 0)

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cells, crowd, names } from "./modules.mjs";
+import { cells, crowd, directory, filter, fleet, names, seek } from "./modules.mjs";
 
 const { Cells, areaAround, covers, levelAt, partsOf, queryOf, shortCount } = cells;
 
@@ -74,7 +74,10 @@ test("the stream follows the view once it has counts", () => {
   };
   const live = { show: (query) => queries.push(query) };
   const named = {};
-  const page = { live: () => live, beginAnew: () => done.push("anew"), fit: () => done.push("fit"), load: () => {} };
+  const page = {
+    live: () => live, beginAnew: () => done.push("anew"), fit: () => done.push("fit"), load: () => {}, searched: () => {},
+    filter: { isOnLabels: false },
+  };
   const one = new crowd.Crowd(map, named, page);
   assert.equal(one.query, "cells=4");
   map.moved();
@@ -90,6 +93,115 @@ test("the stream follows the view once it has counts", () => {
   assert.equal(queries[1], "bbox=-0.25000,49.75000,1.25000,51.25000&cells=12");
   one.forget();
   assert.deepEqual([named.isPartial, live.query, one.cells.isLarge], [false, "cells=12", false]);
+});
+
+/** Returns a function that answers with pages of trackables, as the gateway does, and the number of its calls. */
+function fleetOf(rows, size = 2) {
+  const read = async (path) => {
+    read.calls += 1;
+    const after = new URLSearchParams(path.split("?")[1]).get("after") ?? "";
+    const rest = rows.filter(({ id }) => id > after);
+    return { trackables: rest.slice(0, size), next: rest.length > size ? rest[size - 1].id : undefined };
+  };
+  read.calls = 0;
+  return read;
+}
+
+const makeFilter = (needle, groups = []) => {
+  const one = new filter.Filter({ addEventListener() {} }, () => {});
+  one.search(needle);
+  for (const group of groups) one.groups.add(group);
+  return one;
+};
+
+test("the search of a large fleet reads all pages, and finds names, ids and groups", async () => {
+  const rows = [{ id: "a1", name: "Rosie", groups: ["night"] }, { id: "a11" }, { id: "a2", groups: ["day", "night"] }, { id: "b", name: "A1" }, { id: "ba1" }];
+  const read = fleetOf(rows);
+  const one = new directory.Directory(read);
+  assert.equal(one.isRead, false);
+  await Promise.all([one.load(), one.load()]);
+  await one.load();
+  assert.deepEqual([one.isRead, read.calls, one.labels.size], [true, 3, 5]);
+  assert.deepEqual([...one.groups], [["night", 2], ["day", 1]]);
+  // Equal names and ids come first, then those that begin with the text.
+  assert.deepEqual(one.find(makeFilter("A1")), { ids: ["b", "a1", "a11", "ba1"], count: 4 });
+  assert.deepEqual(one.find(makeFilter("rosie")), { ids: ["a1"], count: 1 });
+  assert.deepEqual(one.find(makeFilter("", ["night"])), { ids: ["a2", "a1"], count: 2 });
+  assert.deepEqual(one.find(makeFilter("zzz")), { ids: [], count: 0 });
+});
+
+test("a search shows a limited number of matches, as many as one request can name", async () => {
+  const rows = Array.from({ length: 300 }, (_, i) => ({ id: `${"v".repeat(60)}${1000 + i}` }));
+  const one = new directory.Directory(fleetOf(rows, 1000));
+  await one.load();
+  const { ids, count } = one.find(makeFilter("v"));
+  assert.deepEqual([ids.length, count], [200, 300]);
+  const named = directory.queryOfIds(ids);
+  assert.ok(named.query.length < 8100 && named.ids.length > 50 && named.ids.length < 200);
+  assert.deepEqual(directory.queryOfIds([]), { query: undefined, ids: [] });
+});
+
+test("a gateway that does not answer leaves the former names", async () => {
+  const one = new directory.Directory(async () => undefined);
+  await one.load();
+  assert.deepEqual([one.isRead, one.labels.size], [false, 0]);
+});
+
+test("during a search, the live stream has the matches, and afterwards the view again", async () => {
+  const queries = [];
+  const map = {
+    on() {}, getZoom: () => 4, getBounds: () => ({ toBBoxString: () => "0,50,1,51" }),
+  };
+  const live = { show(query) { this.query = query; queries.push(query); } };
+  const page = {
+    live: () => live, beginAnew() {}, fit() {}, load() {}, filter: makeFilter(""), searched: () => { page.results += 1; }, results: 0,
+  };
+  const one = new crowd.Crowd(map, {}, page);
+  const rows = Array.from({ length: 300 }, (_, i) => ({ id: `t${i}`, last: 5 }));
+  one.directory = new directory.Directory(fleetOf(rows, 1000));
+  one.take({ z: 6, complete: true, cells: [[4, 2, 2000, 10, 1]] });
+  assert.deepEqual([one.shown.isOn, one.total, one.advice({ found: [] })], [true, 2000, ["cells"]]);
+  page.filter.search("t29");
+  assert.deepEqual(one.advice({ found: [] }), ["searching"]);
+  await one.search();
+  assert.equal(queries.at(-1), `${["t29", "t290"].map((id) => `trackable=${id}`).join("&")}${[1, 2, 3, 4, 5, 6, 7, 8, 9].map((i) => `&trackable=t29${i}`).join("")}`);
+  assert.deepEqual([one.shown.isOn, one.cells.isLarge, one.total, one.matches.count], [false, true, 300, 11]);
+  const matches = new fleet.Fleet();
+  one.addMatches(matches);
+  assert.deepEqual([matches.byId.size, matches.get("t29").recorded], [11, 5]);
+  // A moved map does not end the search.
+  const shown = queries.length;
+  one.follow();
+  page.filter.search("nothing");
+  await one.search();
+  assert.deepEqual([queries.length, one.matches.ids, one.advice({ found: [] })], [shown, [], ["no-match", { count: 300 }]]);
+  page.filter.search("t");
+  await one.search();
+  assert.deepEqual(one.advice({ found: [1] }), ["matches", { count: 300, shown: 200 }]);
+  page.filter.search("");
+  await one.search();
+  assert.equal(queries.at(-1), "bbox=-0.25000,49.75000,1.25000,51.25000&cells=6");
+  assert.deepEqual([one.matches, page.results >= 4], [undefined, true]);
+});
+
+test("the trackable of an address is read from the gateway", async () => {
+  const one = new fleet.Fleet();
+  const answers = {
+    "/api/v1/trackables/van%209": {
+      ok: true, status: 200, body: {
+        id: "van 9", name: "Rosie", state: { state: "ONLINE" },
+        position: { geometry: { coordinates: [9.5, 47.1] }, properties: { time: 5 } },
+      },
+    },
+    "/api/v1/trackables/van%209/position": { ok: true, status: 200, body: { geometry: { coordinates: [9.5, 47.1] } } },
+    "/api/v1/trackables/busy": { ok: false, status: 503 },
+  };
+  const read = async (path) => answers[path] ?? { ok: false, status: 404 };
+  assert.equal(await seek.seek("van 9", one, read), "found");
+  const { label, place, state } = one.byId.get("van 9");
+  assert.deepEqual([label, place.lat, place.lng, state], ["Rosie", 47.1, 9.5, "ONLINE"]);
+  assert.deepEqual([await seek.seek("no", one, read), await seek.seek("busy", one, read), one.byId.size], ["unknown", "failed", 1]);
+  assert.deepEqual([await seek.placeOf("van 9", read), await seek.placeOf("no", read)], [{ lat: 47.1, lng: 9.5 }, undefined]);
 });
 
 test("the names of a part of the fleet are read in requests of limited length", () => {

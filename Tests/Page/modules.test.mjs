@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { address, clusters, filter, fleet, guide, i18n, labels, list, place, qr, sheet, text } from "./modules.mjs";
+import { address, clusters, filter, fleet, ground, guide, i18n, labels, list, place, qr, sheet, text } from "./modules.mjs";
 
 const spoken = (code, units, body) => {
   globalThis.document = { documentElement: {}, querySelectorAll: () => [] };
@@ -18,6 +18,42 @@ test("numbers and times follow the language and the units", () => {
   assert.deepEqual(spoken("en", "imperial", shown).slice(0, 3), ["22 mph", "492 ft", "1.6 mi"]);
   assert.deepEqual(spoken("de", "metric", shown), ["36 km/h", "150 m", "2,5 km", "vor 7 Jahren", "zuletzt vor 2 Stunden", "vor 90 s"]);
   assert.equal(spoken("de", "metric", () => i18n.t("reason.others", { count: 1 })), "1 anderer Beobachter");
+});
+
+test("the grid has the numbers and the directions of the language", () => {
+  const shown = () => [ground.gridLabel(52.668, 0.001, "N", "S"), ground.gridLabel(-8.5, 0.5, "E", "W"), ground.gridLabel(0, 10, "E", "W")];
+  assert.deepEqual(spoken("en", "metric", shown), ["52.668° N", "8.5° W", "0° "]);
+  assert.deepEqual(spoken("de", "metric", shown).slice(0, 2), ["52,668° N", "8,5° W"]);
+});
+
+test("printed commands name the port of the gateway's broker, or no broker", () => {
+  const { van, record } = guide.commands;
+  assert.deepEqual([van(), record()], [
+    "godwit-agent run --trackable van-7 --source simulate:", "godwit record --store sqlite:history.sqlite",
+  ]);
+  guide.useBroker({ scheme: "mqtts", port: 8884 });
+  assert.deepEqual([van(), record()], [
+    "godwit-agent run --trackable van-7 --source simulate: --broker mqtts://127.0.0.1:8884",
+    "godwit record --broker mqtts://127.0.0.1:8884 --store sqlite:history.sqlite",
+  ]);
+  guide.useBroker(undefined);
+});
+
+test("a filter has the groups of the whole fleet, if it is given them", () => {
+  const made = { addEventListener() {} };
+  const one = new filter.Filter(made, () => {});
+  let shown;
+  one.fill = (chips) => { shown = chips.map(([kind, value, , count]) => `${kind} ${value} ${count}`); };
+  const all = new fleet.Fleet();
+  const van = Object.assign(all.get("a"), { state: "ONLINE", groups: ["north"] });
+  one.show(all, [], new Map([["north", 1500]]));
+  assert.deepEqual(shown, ["group north 1500"]);
+  one.show(all, [van], new Map([["north", 1500]]));
+  assert.deepEqual(shown, ["state ONLINE 1", "group north 1500"]);
+  one.show(all, [van]);
+  assert.deepEqual(shown, ["state ONLINE 1", "group north 1"]);
+  one.show(all, []);
+  assert.deepEqual(shown, []);
 });
 
 test("a position is old after ten expected intervals and ten minutes", () => {

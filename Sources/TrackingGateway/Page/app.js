@@ -12,7 +12,7 @@ import { Crowd } from "./crowd.js";
 import { askToSignIn, isOpen as isDoorOpen, keepDoor } from "./door.js";
 import { Filter } from "./filter.js";
 import { Fleet } from "./fleet.js";
-import { Guide, PhoneDialog } from "./guide.js";
+import { Guide, PhoneDialog, useBroker } from "./guide.js";
 import { History } from "./history.js";
 import { onChange, t, translate } from "./i18n.js";
 import { Canvas, palette, view } from "./layers.js";
@@ -23,6 +23,7 @@ import { Names } from "./names.js";
 import { Painter } from "./painter.js";
 import { makePanel, showPanel } from "./panel.js";
 import { wantedRequests } from "./requests.js";
+import { placeOf, seek } from "./seek.js";
 import { json, signOut, whoami } from "./session.js";
 import { keepSettings, showSettings } from "./settings.js";
 import { Sheet, keepDoubleTaps } from "./sheet.js";
@@ -57,9 +58,11 @@ async function makeMap() {
   camera = new Camera(map, element("panel"), sheet);
   admin = new Admin(map, fleet, element("panel"), camera);
   colours = palette();
-  crowd = new Crowd(map, names, { live: () => live, beginAnew, load: loadNames, fit: (places) => firstFit.now(() => fit(places)) });
+  crowd = new Crowd(map, names, {
+    live: () => live, beginAnew, load: loadNames, fit: (places) => firstFit.now(() => fit(places)), filter, searched: tick,
+  });
   painter = new Painter(fleet, clusters, () => ({
-    chosen, history, colours, cells: crowd.cells, isShown: (trackable) => list.shows(trackable), keep: (place) => isFollowing && camera.keep(place),
+    chosen, history, colours, cells: crowd.shown, isShown: (trackable) => list.shows(trackable), keep: (place) => isFollowing && camera.keep(place),
   }));
   new Canvas((context, view) => painter.paint(context, view)).addTo(map);
   map.on("click", (event) => admin.clicked(event.latlng) || clicked(event.containerPoint));
@@ -75,7 +78,7 @@ Object.defineProperty(window, "godwitFrames", { get: () => painter?.frames ?? 0 
 
 /** Chooses the clicked marker, lists a stack of markers, or zooms to a group or a cell. */
 function clicked(point) {
-  const corners = crowd.cells.at(point, view(map));
+  const corners = crowd.shown.at(point, view(map));
   // A cell is always shown more closely, also where the map is nearer than places are usually shown.
   if (corners) { follow(false); camera.fit(corners, map.getZoom() + 1); return; }
   const places = painter.placesAt(point, view(map));
@@ -91,12 +94,17 @@ function fit(places) {
   camera.fit(places);
 }
 
-const fitAll = () => fit(crowd.cells.extent ?? fleet.placed.filter((trackable) => list.shows(trackable)).map((trackable) => trackable.place));
+/** Brings the whole fleet into view, or during a search the matches whose places are known. */
+function fitAll() {
+  const found = () => fleet.placed.filter((trackable) => list.shows(trackable)).map(({ place }) => place);
+  fit((crowd.matches ? undefined : crowd.cells.extent) ?? found());
+}
 
 /** Shows the trackables that the filter lets through, on the map and in the list. */
 function filtered() {
   if (element("search").value.trim().toLowerCase() !== filter.needle) element("search").value = filter.needle;
   clusters.renew();
+  crowd.searchSoon();
   tick();
   askSoon();
   showAddress();
@@ -108,6 +116,7 @@ function choose(id, isTwice = false) {
   if (id !== chosen) { follow(false); closeHistory(); clusters.renew(); }
   chosen = id;
   returning = undefined;
+  if (id !== undefined) notice("");
   list.mark(id);
   admin.choose(id);
   // The panel is hidden now, so the keyboard focus must not remain in it.
@@ -118,7 +127,8 @@ function choose(id, isTwice = false) {
   if (!trackable) { askSoon(); return; }
   if (sheet.isOn) sheet.moveTo("half");
   fillPanel(trackable);
-  if (isTwice) zoomTo(trackable);
+  // The place of a match can be anywhere.
+  if (isTwice || crowd.matches) zoomTo(trackable);
   else if (trackable.place && !camera.shows(trackable.place)) camera.show(trackable.place);
   askSoon();
 }
@@ -126,24 +136,25 @@ function choose(id, isTwice = false) {
 const fillPanel = (trackable) => showPanel(trackable, fleet.stateOf(trackable), live.requests.of(trackable.id), now());
 
 /**
- * The trackable to choose once it arrives, {id, isFollowed, span, view, keepsView}: the one of the address, or the one that was chosen
- * before the live data were discarded.
+ * The trackable to choose once it arrives, {id, isFollowed, span, view, keepsView, isFromAddress}: the one of the address, or the one
+ * that was chosen before the live data were discarded.
  */
 let returning;
 
 /**
  * Discards the shown data, because the live stream begins with the complete state again. In a large fleet, the chosen trackable
- * remains with its panel, because the map may have moved away from it.
+ * remains with its panel, because the map may have moved away from it. The matches of a search remain in the list.
  */
 function beginAnew() {
   const kept = crowd.cells.isLarge ? fleet.byId.get(chosen) : undefined;
   if (kept) {
     fleet.clear();
     fleet.byId.set(kept.id, kept);
-    list.show(fleet, now());
-    return;
+  } else {
+    discard();
   }
-  discard();
+  crowd.addMatches(fleet);
+  list.show(fleet, now());
 }
 
 /** Discards the shown data, and chooses the chosen trackable again once it arrives. */
@@ -159,10 +170,28 @@ function comeBack() {
   if (!trackable?.place && trackable?.recorded === undefined) return;
   const { isFollowed, span, view, keepsView } = returning;
   choose(trackable.id);
-  // In a large fleet, the trackable arrives when the user has moved the map near it.
-  if (view && !crowd.cells.isLarge) map.setView(view, view.zoom, { animate: false });
+  if (view) map.setView(view, view.zoom, { animate: false });
+  else if (!keepsView && crowd.cells.isLarge) zoomTo(trackable);
   if (span) toggleHistory({ span, keepsView });
   follow(isFollowed);
+}
+
+/** The time in milliseconds after which the page asks again for the trackable of the address, if the gateway did not answer. */
+const RETRY = 5000;
+
+/**
+ * Reads the trackable of the address from the gateway: at once in a large fleet, whose live stream has only the area around the view,
+ * and otherwise if it has not arrived after two seconds.
+ */
+async function seekReturning() {
+  const sought = returning;
+  if (!sought?.isFromAddress || sought.isSought || !(isLongOpen() || crowd.cells.isLarge)) return;
+  sought.isSought = true;
+  const result = await seek(sought.id, fleet);
+  if (returning !== sought) return;
+  if (result === "found") comeBack();
+  else if (result === "unknown") notice(t("address.unknown", { id: sought.id }));
+  else setTimeout(() => { sought.isSought = false; }, RETRY);
 }
 
 function empty() {
@@ -182,10 +211,13 @@ function openAddress() {
   for (const state of states) filter.states.add(state);
   for (const group of groups) filter.groups.add(group);
   element("search").value = search;
+  notice("");
+  crowd.searchSoon();
   if (view) { firstFit.isDone = true; map.setView(view, view.zoom, { animate: false }); }
   if (trackable === undefined) return;
-  returning = { id: trackable, isFollowed, span, view, keepsView: view !== undefined };
+  returning = { id: trackable, isFollowed, span, view, keepsView: view !== undefined, isFromAddress: true };
   comeBack();
+  seekReturning();
 }
 
 function showAddress() { if (isStarted) address.showSoon(shownNow); }
@@ -200,7 +232,12 @@ function shownNow() {
   };
 }
 
-function zoomTo(trackable) { if (trackable?.place) camera.showClosely(trackable.place); }
+/** Zooms to a trackable, also to one whose place only the gateway knows, for example from the history. */
+async function zoomTo(trackable) {
+  const isElsewhere = trackable && (trackable.recorded !== undefined || crowd.matches);
+  const place = trackable?.place ?? (isElsewhere ? await placeOf(trackable.id) : undefined);
+  if (place && trackable.id === chosen) camera.showClosely(place);
+}
 
 function follow(isOn) {
   isFollowing = isOn && fleet.byId.get(chosen)?.place !== undefined;
@@ -296,6 +333,7 @@ function seen() {
 /** Discards all data, because another user may look at the page now. */
 function forgetAll() {
   admin.forget();
+  notice("");
   names.clear();
   crowd.forget();
   empty();
@@ -351,21 +389,29 @@ function retold() {
 // MARK: The start
 
 function tick() {
-  list.total = crowd.cells.isOn ? crowd.cells.total : undefined;
+  list.total = crowd.total;
+  list.groups = crowd.cells.isLarge ? crowd.directory.groups : undefined;
   list.show(fleet, now());
   const trackable = fleet.byId.get(chosen);
   if (trackable) { fillPanel(trackable); admin.update(trackable); }
   if (returning) comeBack();
+  seekReturning();
   tellGuide();
 }
 
-/** Shows the next steps if the list stays empty for two seconds. */
+/** Returns true if the live stream has been open for two seconds, so that all data have arrived. */
+const isLongOpen = () => performance.now() - openedAt > 2000 && !fleet.isLost && !isDoorOpen();
+
+/** Shows the next steps if the list stays empty for two seconds, and the extent of a search in a large fleet. */
 function tellGuide() {
-  const isReady = performance.now() - openedAt > 2000 && !fleet.isLost && !isDoorOpen();
-  guide.show(list.found.length > 0 ? "" : crowd.cells.isOn ? "cells" : list.order.length > 0 ? "filter" : isReady ? "fleet" : "");
+  guide.show(...crowd.advice(list) ?? [
+    list.found.length > 0 ? "" : list.order.length > 0 ? "filter" : !isLongOpen() ? "" : mayRead ? "fleet" : "no-reads",
+  ]);
 }
 
 let isStarted = false;
+/** False for a user whose token may read no trackable. */
+let mayRead = true;
 async function start() {
   let caller;
   try { caller = await whoami(); } catch {
@@ -378,6 +424,9 @@ async function start() {
   if (!caller) { askToSignIn(); return; }
   element("leave").hidden = false;
   admin.begin(caller);
+  mayRead = caller.reads === undefined || caller.reads.length > 0;
+  useBroker(caller.broker);
+  guide.renew();
   background.renew();
   loadNames();
   if (isStarted) {

@@ -22,6 +22,9 @@ export class Filter {
     element.addEventListener("click", (event) => this.pressed(event.target.closest("button")));
   }
 
+  /** True if the filter can be applied to names, ids and groups alone. */
+  get isOnLabels() { return this.needle !== "" || this.groups.size > 0; }
+
   get isOn() { return this.needle !== "" || this.states.size > 0 || this.groups.size > 0; }
 
   search(text) { this.needle = text.trim().toLowerCase(); }
@@ -35,9 +38,14 @@ export class Filter {
   /** Returns true for a trackable that is shown: in one of the pressed states, in one of the pressed groups, and found. */
   matches(trackable, state) {
     if (this.states.size > 0 && !this.states.has(state)) return false;
-    if (this.groups.size > 0 && !trackable.groups?.some((group) => this.groups.has(group))) return false;
+    return this.matchesLabel(trackable, words(state));
+  }
+
+  /** Returns true for a trackable in one of the pressed groups whose id, name or group, or a further text, contains the searched text. */
+  matchesLabel({ id, name, group, groups }, further) {
+    if (this.groups.size > 0 && !groups?.some((one) => this.groups.has(one))) return false;
     if (this.needle === "") return true;
-    return [trackable.id, trackable.name, trackable.group, words(state)].some((field) => field?.toLowerCase().includes(this.needle));
+    return [id, name, group, further].some((field) => field?.toLowerCase().includes(this.needle));
   }
 
   pressed(button) {
@@ -48,18 +56,22 @@ export class Filter {
     this.changed();
   }
 
-  /** Shows a button for each state and group, with the number of its trackables. */
-  show(fleet, trackables) {
-    const [states, groups] = [new Map(), new Map()];
+  /**
+   * Shows a button for each state and group, with the number of its trackables.
+   *
+   * @param all the number of trackables in each group, if the page has only some of the trackables
+   */
+  show(fleet, trackables, all) {
+    const [states, groups] = [new Map(), new Map(all)];
     const count = (counts, key) => counts.set(key, (counts.get(key) ?? 0) + 1);
     for (const trackable of trackables) {
       count(states, fleet.stateOf(trackable));
-      for (const group of trackable.groups ?? []) count(groups, group);
+      if (!all) for (const group of trackable.groups ?? []) count(groups, group);
     }
     const shown = [...STATES.filter((state) => states.has(state) || this.states.has(state))
       .map((state) => ["state", state, words(state), states.get(state) ?? 0]),
     ...this.largest(groups).map((group) => ["group", group, group, groups.get(group) ?? 0])];
-    this.fill(shown.length > 1 || this.isOn ? shown : []);
+    this.fill(shown.length > 1 || this.isOn || (all && shown.length > 0) ? shown : []);
   }
 
   largest(groups) {

@@ -5,6 +5,7 @@ import { t } from "./i18n.js";
 import { fitted, view } from "./layers.js";
 import { OUTLINE } from "./outline.js";
 import { coordinatesOf } from "./polyline.js";
+import { number } from "./text.js";
 
 const L = window.L;
 
@@ -113,7 +114,8 @@ const gridStep = (span) => {
   return 0.0001;
 };
 
-const gridLabel = (value, step, positive, negative) => {
+/** Returns the text of a line of the grid, with as many decimals as the step between two lines needs. */
+export const gridLabel = (value, step, positive, negative) => {
   const digits = Math.max(0, Math.ceil(-Math.log10(step)));
-  return `${Math.abs(value).toFixed(digits)}° ${Math.abs(value) < step / 2 ? "" : value > 0 ? positive : negative}`;
+  return `${number(Math.abs(value), digits)}° ${Math.abs(value) < step / 2 ? "" : value > 0 ? positive : negative}`;
 };

@@ -3,17 +3,25 @@
 import { command } from "./copy.js";
 import { t } from "./i18n.js";
 import { drawQR } from "./qr.js";
+import { number } from "./text.js";
 
 const element = (id) => document.getElementById(id);
 
-/** Returns the address of the broker in printed commands; the page knows only the gateway's host. */
-const broker = () => `mqtt://${location.hostname || "127.0.0.1"}:1883`;
+/** The broker's {scheme, port} for printed commands; undefined while the gateway has not reported it. */
+let shownBroker;
+
+/** Sets the broker of printed commands, {scheme, port}. The page uses the gateway's host, which is often also the broker's. */
+export function useBroker(broker) { shownBroker = broker; }
+
+/** Returns the option that names the broker, empty if the page does not know it. */
+const brokerOption = () => shownBroker ? ` --broker ${shownBroker.scheme}://${location.hostname || "127.0.0.1"}:${shownBroker.port}` : "";
 
 /** The commands of the next steps. */
 export const commands = {
-  van: () => `godwit-agent run --trackable van-7 --source simulate: --broker ${broker()}`,
+  van: () => `godwit-agent run --trackable van-7 --source simulate:${brokerOption()}`,
   token: () => "godwit token create --name jane --publish jane-phone",
-  record: () => `godwit record --broker ${broker()} --store sqlite:history.sqlite`,
+  reader: () => "godwit token create --name jane --read-all",
+  record: () => `godwit record${brokerOption()} --store sqlite:history.sqlite`,
 };
 
 /** Returns the set-up link of Overland for a gateway and a token. */
@@ -39,6 +47,12 @@ function made(name, key, parts = []) {
   return element;
 }
 
+/** Returns a paragraph whose text contains numbers. */
+const said = (key, values) => {
+  const numbers = Object.entries(values).map(([name, value]) => [name, number(value)]);
+  return Object.assign(made("p"), { textContent: t(key, Object.fromEntries(numbers)) });
+};
+
 /** Shows the next steps for an empty fleet, or for a filter without a match; hides them otherwise. */
 export class Guide {
   /**
@@ -52,19 +66,34 @@ export class Guide {
     this.shown = "";
   }
 
-  /** @param kind "fleet", "filter", "cells" for a map with counts, or "" for nothing */
-  show(kind) {
-    if (kind === this.shown) return;
-    this.shown = kind;
+  /**
+   * @param kind "fleet" and "no-reads" for an empty fleet, "filter" and "no-match" for a filter without a match, "searching", "matches" for
+   *   a search with more matches than the page shows, "cells" and "cells-state" for a map with counts, or "" for nothing
+   * @param values the numbers in the text
+   */
+  show(kind, values = {}) {
+    const key = JSON.stringify([kind, values]);
+    if (key === this.key) return;
+    [this.key, this.shown, this.values] = [key, kind, values];
     this.box.hidden = kind === "";
-    this.box.replaceChildren(...{ fleet: () => this.fleet(), filter: () => this.filter(), cells: () => [made("p", "guide.cells")], "": () => [] }[kind]());
+    this.box.replaceChildren(...{
+      fleet: () => this.fleet(),
+      "no-reads": () => [made("p", "guide.no-reads"), made("p", "guide.no-reads.help"), command(commands.reader())],
+      filter: () => [made("p", "guide.filter"), this.clearer()],
+      "no-match": () => [said("guide.no-match", values), this.clearer()],
+      matches: () => [said("guide.matches", values)],
+      searching: () => [made("p", "guide.searching")],
+      cells: () => [made("p", "guide.cells")],
+      "cells-state": () => [made("p", "guide.cells-state"), this.clearer()],
+      "": () => [],
+    }[kind]());
   }
 
   /** Shows the texts again, in another language. */
   renew() {
-    const kind = this.shown;
+    const { shown, values } = this;
     this.show("");
-    this.show(kind);
+    this.show(shown, values);
   }
 
   fleet() {
@@ -72,7 +101,7 @@ export class Guide {
       this.button("guide.connect", this.phone)];
   }
 
-  filter() { return [made("p", "guide.filter"), this.button("guide.clear", this.clear)]; }
+  clearer() { return this.button("guide.clear", this.clear); }
 
   button(key, act) {
     const button = Object.assign(made("button", key), { type: "button" });

@@ -21,6 +21,8 @@ export class List {
     this.count = count;
     /** The number of all trackables, if the list has only some of them; otherwise undefined. */
     this.total = undefined;
+    /** The number of trackables in each group of the whole fleet, if the list has only some trackables; otherwise undefined. */
+    this.groups = undefined;
     this.filter = filter;
     this.choose = choose;
     this.order = [];
@@ -66,7 +68,7 @@ export class List {
       this.sortedAt = performance.now();
       this.order = sorted(fleet.listed, this.sortedBy);
     }
-    this.filter.show(fleet, this.order);
+    this.filter.show(fleet, this.order, this.groups);
     this.find();
   }
 

@@ -5,7 +5,8 @@ import { json } from "./session.js";
 /** The largest number of characters in the query of one request. */
 const QUERY = 8000;
 
-const labelOf = ({ name, icon, groups, last }) => ({ name, icon, group: groups?.join(", "), groups, recorded: last });
+/** Returns the label of a row of `GET /api/v1/trackables`. */
+export const labelOf = ({ name, icon, groups, last }) => ({ name, icon, group: groups?.join(", "), groups, recorded: last });
 
 /** Returns queries that name all ids, each with at least one. */
 export function queriesOf(ids) {
