@@ -63,6 +63,28 @@ import TrackingTesting
         #expect(try await demo.result(within: .seconds(60)).code == 0, "\(terminal.raw)")
     }
 
+    /// The link that the demo prints opens the map without a sign-in. The open map causes the resolution, and its end
+    /// too.
+    @Test func thePrintedLinkOpensTheMapAndCausesTheResolution() async throws {
+        let terminal = try TestTerminal(columns: 120, rows: 40)
+        let demo = try Programs.start("godwit", ["demo"], environment: ["TERM": "xterm"], terminal: terminal)
+        func waitFor(_ text: String) async throws {
+            try await terminal.wait(within: .seconds(90)) { _ in terminal.raw.contains(text) }
+        }
+        try await waitFor("one position every 30 s (nobody watches)")
+        let link = try #require(terminal.raw.firstMatch(of: ##/http://127\.0\.0\.1:\d+/#sign-in=gw_[\w-]+/##))
+        let browser = try await WebDriver.start()
+        try await browser.open(String(link.output))
+        try await waitFor("The map is open.")
+        try await waitFor("one position a second (1 watcher)")
+        try await browser.wait(for: "the van", until: "document.querySelectorAll('#list [role=option]').length > 0")
+        try await browser.open("about:blank")
+        try await waitFor("The map is closed.")
+        terminal.press("q")
+        try await waitFor("lost: 0")
+        #expect(try await demo.result(within: .seconds(60)).code == 0, "\(terminal.raw)")
+    }
+
     /// The program's folder and the demo's own folder may have names of any kind and length. The demo ignores the
     /// user's settings.
     @Test func foldersMayHaveAnyNameAndUserSettingsAreIgnored() async throws {
