@@ -82,7 +82,7 @@ import TrackingCore
             ])
     }
 
-    @Test(arguments: [Screen.desk]) func signingInAndAnEmptyFleet(_ screen: Screen) async throws {
+    @Test(arguments: Screen.allCases) func signingInAndAnEmptyFleet(_ screen: Screen) async throws {
         let stage = try await MapStage()
         let browser = try await screen.start()
         try await browser.open(stage.url)
@@ -149,7 +149,7 @@ import TrackingCore
         try await self.check("the editor of a fence", browser)
     }
 
-    @Test(arguments: [Screen.phone]) func thePageOfAShareLink(_ screen: Screen) async throws {
+    @Test(arguments: Screen.allCases) func thePageOfAShareLink(_ screen: Screen) async throws {
         let stage = try await MapStage(["--operator-name", "Limerick Parcels"])
         let agent = try stage.agent("van-7", "LOW/2000/0", ["--destination", "52.72,-8.63"])
         try await waitUntil {

@@ -83,6 +83,63 @@ import Testing
         #expect(try await browser.complaints().filter { !$0.contains("401") && !$0.contains("404") } == [])
     }
 
+    @Test(arguments: Self.sizes) func aPolygonIsDrawnMovedAndDeletedWithTheMouse(_ size: Size) async throws {
+        let (stage, browser, _) = try await self.begin(size)
+        try await browser.wait(for: "a fitted map", within: self.limit, until: "location.hash.includes('view=')")
+        try await self.press("#fences-open", browser)
+        try await self.press("#draw-polygon", browser)
+        let box = try await browser.script(
+            "const b = document.querySelector('#fence-sheet').getBoundingClientRect(); return [b.x, b.y, b.width, b.height]",
+            as: [Double].self)
+        let free = try await browser.script(
+            "const f = document.querySelector('#fences-box').getBoundingClientRect(); return [f.right, f.bottom]",
+            as: [Double].self)
+        // On a narrow page, the form is above the map, otherwise beside it.
+        let isNarrow = size.width < 600
+        let (left, top) = (isNarrow ? box[0] + 100 : free[0] + 100, isNarrow ? free[1] + 30 : box[1] + 150)
+        for (x, y) in [(0.0, 0.0), (90, 0), (90, 80), (0, 80)] {
+            try await browser.click(WebDriver.Point(x: left + x, y: top + y))
+        }
+        try await browser.wait(
+            for: "the end of the drawing", until: "!document.querySelector('#fence-finish').disabled")
+        try await browser.click("#fence-finish")
+        try await browser.wait(
+            for: "its corners", until: "document.querySelectorAll('.fence-handle.corner').length === 4")
+        try await browser.script("document.querySelector('#fence-name').value = 'Yard'; return true", as: Bool.self)
+            .isTrue()
+        try await browser.click("#fence-save")
+        try await browser.wait(
+            for: "the saved fence", until: "document.querySelector('#fence-note').textContent.includes('Yard')")
+        let drawn = try await self.corners("Yard", browser)
+        // Four corners, and the first one again.
+        try #require(drawn.count == 5 && drawn[0] == drawn[4], "\(drawn)")
+        let corner = try await browser.middle(of: ".fence-handle.corner")
+        let start = (x: Int(corner.x), y: Int(corner.y))
+        try await browser.drag(from: start, to: (x: start.x + 24, y: start.y + 16))
+        try await stage.keep(try await browser.screenshot(), "fence-polygon-\(size.width)")
+        try await browser.click("#fence-save")
+        try await waitUntil { try await self.corners("Yard", browser) != drawn }
+        let moved = try await self.corners("Yard", browser)
+        #expect(zip(drawn, moved).filter { $0 != $1 }.count == 2, "only the first corner moves: \(drawn) \(moved)")
+        #expect(moved.count == 5 && moved[0][0] > drawn[0][0] && moved[0][1] < drawn[0][1])
+        // The first click asks, the second one deletes.
+        try await browser.click("#fence-delete")
+        try await browser.wait(
+            for: "the question", until: "document.querySelector('#fence-delete').textContent.endsWith('?')")
+        #expect(try await self.corners("Yard", browser).count == 5)
+        try await browser.click("#fence-delete")
+        try await browser.wait(
+            for: "no fence", within: self.limit, until: "document.querySelectorAll('#fences-list li').length === 0")
+        #expect(try await stage.run(["fence", "list"]).contains("Yard") == false)
+    }
+
+    /// Returns the outer corners of a fence's first area, as [longitude, latitude].
+    private func corners(_ name: String, _ browser: WebDriver) async throws -> [[Double]] {
+        try await browser.script(
+            "return fetch('/api/v1/fences/\(name)').then((answer) => answer.json()).then((fence) => fence.geometry.coordinates[0][0])",
+            as: [[Double]].self)
+    }
+
     /// The editor shows a circle that the gateway has already, and no button of the map covers its fields.
     @Test(arguments: Self.sizes) func aCircleIsEdited(_ size: Size) async throws {
         let (stage, browser, _) = try await self.begin(size)

@@ -59,6 +59,66 @@ import Testing
         withExtendedLifetime(swarm) {}
     }
 
+    @Test(arguments: Screen.allCases) func fortyMarkersAreOneCircleInTheWorstColour(_ screen: Screen) async throws {
+        let stage = try await MapStage()
+        let swarm = try await Swarm.start(39, on: stage.broker)
+        let browser = try await screen.start()
+        try await stage.signIn(browser)
+        try await browser.wait(for: "the online ones", until: "\(self.count) === '39'")
+        try await browser.script("location.hash = '#view=52.66000,-8.63000,6'; return true", as: Bool.self).isTrue()
+        /// An expression for the number of pixels on the map in the colours of two states.
+        let pixels = { (states: String) in
+            """
+            import('/map/layers.js').then(({ palette }) => {
+              const { state } = palette();
+              const probe = document.createElement('i');
+              document.body.append(probe);
+              const colours = \(states).map((name) => {
+                probe.style.color = state[name];
+                return getComputedStyle(probe).color.match(/[0-9]+/g).slice(0, 3).join();
+              });
+              probe.remove();
+              const canvas = document.querySelector('.marker-canvas');
+              const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+              const counts = colours.map(() => 0);
+              for (let i = 0; i < data.length; i += 4) {
+                const at = colours.indexOf(`${data[i]},${data[i + 1]},${data[i + 2]}`);
+                if (at >= 0 && data[i + 3] === 255) counts[at] += 1;
+              }
+              return counts;
+            })
+            """
+        }
+        /// Waits until the map has a circle in the colour of one state, and nothing in the colour of the other.
+        func waitForCircle(_ colour: String, not other: String) async throws {
+            try await waitUntil {
+                let counts = try await browser.script("return \(pixels("['\(colour)', '\(other)']"))", as: [Int].self)
+                return counts[0] > 200 && counts[1] == 0
+            }
+        }
+        try await waitForCircle("ONLINE", not: "OFFLINE")
+        // Without a publisher, the fortieth is offline.
+        try await stage.publish("zz", 52.66, -8.63)
+        try await browser.wait(for: "the fortieth", until: "\(self.count) === '40'")
+        try await waitForCircle("OFFLINE", not: "ONLINE")
+        try await stage.keep(try await browser.screenshot(), "forty-\(screen)")
+        withExtendedLifetime(swarm) {}
+    }
+
+    @Test func aTokenThatMayOnlyPublishGetsTheReason() async throws {
+        let stage = try await MapStage()
+        let token = try await stage.run(["token", "create", "--name", "phone", "--publish", "van-7"])
+        let browser = try await WebDriver.start(width: 1440, height: 900)
+        try await stage.signIn(browser, with: token)
+        let guide = "document.querySelector('#guide').innerText"
+        try await browser.wait(for: "the reason", until: "\(guide).includes('This token may not read any trackable.')")
+        #expect(try await browser.script("return !\(guide).includes('godwit-agent')", as: Bool.self))
+        // The browser warns about a form with a password and without a user.
+        let user = "document.querySelector('#sign-in input[autocomplete=username]')"
+        #expect(try await browser.script("return \(user)?.hidden === true", as: Bool.self))
+        try await self.noComplaints(browser)
+    }
+
     @Test(arguments: Screen.allCases) func aStackOfMarkersIsListed(_ screen: Screen) async throws {
         let stage = try await MapStage()
         for id in ["a", "b", "c"] { try await stage.publish(id, 52.66, -8.63) }
@@ -104,18 +164,18 @@ import Testing
         withExtendedLifetime(swarm) {}
     }
 
-    @Test func theListIsSortedByTheChosenValue() async throws {
+    @Test(arguments: Screen.allCases) func theListIsSortedByTheChosenValue(_ screen: Screen) async throws {
         let stage = try await MapStage()
         let now = Date().timeIntervalSince1970
-        for (id, age, battery) in [("a", 30.0, 0.5), ("b", 20.0, 0.9), ("c", 10.0, 0.1)] {
-            try await stage.publish(id, 52.66, -8.63, time: now - age, battery: battery)
+        for (id, age, battery, speed) in [("a", 30.0, 0.5, 20.0), ("b", 20.0, 0.9, 5.0), ("c", 10.0, 0.1, 10.0)] {
+            try await stage.publish(id, 52.66, -8.63, time: now - age, battery: battery, speed: speed)
         }
-        let browser = try await WebDriver.start(width: 1440, height: 900)
+        let browser = try await screen.start()
         try await stage.signIn(browser)
         let order =
             "[...document.querySelectorAll('#list [role=option]')]"
             + ".sort((a, b) => a.ariaPosInSet - b.ariaPosInSet).map((row) => row.dataset.id).join('')"
-        for (value, expected) in [("name", "abc"), ("age", "cba"), ("battery", "cab")] {
+        for (value, expected) in [("name", "abc"), ("age", "cba"), ("speed", "acb"), ("battery", "cab")] {
             try await browser.script(
                 "const s = document.querySelector('#sort'); s.value = '\(value)'; s.dispatchEvent(new Event('change')); return true",
                 as: Bool.self
@@ -245,7 +305,10 @@ import Testing
         try await stage.signIn(browser)
         let guide = "document.querySelector('#guide')"
         try await browser.wait(
-            for: "the next steps", until: "\(guide).innerText.includes('godwit-agent run --trackable')")
+            for: "the next steps",
+            until:
+                "\(guide).innerText.includes('godwit-agent run --trackable van-7 --source simulate: --broker mqtt://127.0.0.1:\(stage.broker.port)')"
+        )
         try await stage.keep(try await browser.screenshot(), "empty-\(screen)")
         try await browser.click("#guide .command button")
         try await browser.wait(for: "the copied command", until: "\(guide).innerText.includes('Copied')")

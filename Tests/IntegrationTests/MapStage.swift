@@ -79,12 +79,14 @@ final class MapStage: Sendable {
 
     /// Publishes a retained position, as a program without presence does.
     func publish(
-        _ id: String, _ latitude: Double, _ longitude: Double, time: Double? = nil, battery: Double? = nil
+        _ id: String, _ latitude: Double, _ longitude: Double, time: Double? = nil, battery: Double? = nil,
+        speed: Double? = nil
     ) async throws {
         let level = battery.map { ",\"batteryLevel\":\($0)" } ?? ""
+        let pace = speed.map { ",\"speed\":\($0)" } ?? ""
         let payload = """
             {"location":{"type":"Feature","geometry":{"type":"Point","coordinates":[\(longitude),\(latitude)]},"properties":\
-            {"time":\(time ?? Date().timeIntervalSince1970)\(level)}},"skippedLocations":[],"intermediateLocations":[],"type":"ACTUAL"}
+            {"time":\(time ?? Date().timeIntervalSince1970)\(level)\(pace)}},"skippedLocations":[],"intermediateLocations":[],"type":"ACTUAL"}
             """
         try await self.retain(Array(payload.utf8), on: id)
     }
