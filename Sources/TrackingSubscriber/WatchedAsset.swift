@@ -6,20 +6,21 @@ struct WatchedAsset: Sendable {
     let id: TrackableID
     /// The owner: the publisher whose positions of the trackable count, because it tracks the trackable since the
     /// latest time. `nil` while no publisher is present.
-    @Boxed var owner: Member? = nil
+    @BoxedIfPresent var owner: Member? = nil
     /// The resolution in force that the trackable's publisher published last: the accuracy and interval of its updates.
     /// It is valid only while a publisher is present.
-    @Boxed var resolution: ResolutionInForce? = nil
-    var signs = SignsOfLife()
-    private var positions = PositionLane()
-    @Boxed private var rawOrder = UpdateOrder()
-    private var delivered = DeliveredFacts()
+    @BoxedIfPresent var resolution: ResolutionInForce? = nil
+    @Boxed var signs = SignsOfLife()
+    @Boxed private var positions = PositionLane()
+    /// The order of the raw updates; `nil` before the first one.
+    @BoxedIfPresent private var rawOrder: UpdateOrder? = nil
+    @Boxed private var delivered = DeliveredFacts()
     /// The choice between published and enhanced updates; `nil` if the program wants the published ones.
-    @Boxed private var preference: EnhancedPreference?
+    @BoxedIfPresent private var preference: EnhancedPreference? = nil
 
     init(id: TrackableID, preferring kind: PositionKind = .published) {
         self.id = id
-        self._preference = Boxed(wrappedValue: kind == .enhanced ? EnhancedPreference() : nil)
+        self.preference = kind == .enhanced ? EnhancedPreference() : nil
     }
 
     /// `true` while a publisher of the trackable is present, and its resolution in force is known or not published.
@@ -87,8 +88,10 @@ struct WatchedAsset: Sendable {
     ///
     /// - Returns: The update to deliver; `nil` if it was delivered before.
     mutating func movedRaw(_ update: LocationUpdate, isRetained: Bool) -> ReceivedUpdate? {
-        let verdict = self.rawOrder.consider(update)
-        let skipped = self.rawOrder.newSkipped(update)
+        var order = self.rawOrder ?? UpdateOrder()
+        let verdict = order.consider(update)
+        let skipped = order.newSkipped(update)
+        self.rawOrder = order
         guard verdict != .duplicate else { return nil }
         return ReceivedUpdate(update: update, skipped: skipped, isLate: verdict == .late, isRetained: isRetained)
     }
@@ -162,7 +165,7 @@ struct WatchedAsset: Sendable {
     /// last.
     mutating func resolutionEvent() -> SubscriberEvent? {
         guard self.resolutionInForce != self.delivered.resolution else { return nil }
-        self.delivered.resolution = self.resolutionInForce
+        self.delivered.share(self.owner == nil ? BoxedIfPresent(wrappedValue: nil) : self._resolution)
         return .resolution(self.id, self.resolutionInForce)
     }
 
@@ -265,10 +268,10 @@ struct SignsOfLife: Sendable {
 /// Decides for each position of one trackable if it is new, late or delivered before. Also remembers the state of the
 /// position that the broker retains.
 private struct PositionLane: Sendable {
-    @Boxed var order = UpdateOrder()
+    var order = UpdateOrder()
     /// A retained update that did not come from the trackable's owner when it arrived. Its publisher may turn out to be
     /// the owner. `nil` for none.
-    @Boxed var retainedOfOthers: LocationUpdate? = nil
+    @BoxedIfPresent var retainedOfOthers: LocationUpdate? = nil
     /// `true` if the subscriber delivered a position of the trackable to the program, and the position was not cleared
     /// since.
     private(set) var isDelivered = false
@@ -307,15 +310,18 @@ private struct PositionLane: Sendable {
 
 /// The facts about one trackable that were delivered to the program last, to find out what changed.
 private struct DeliveredFacts: Sendable {
-    @Boxed var resolution: ResolutionInForce? = nil
+    @BoxedIfPresent var resolution: ResolutionInForce? = nil
     /// The tracking events and ended trips of the trackable that were delivered to the program. They are not delivered
     /// again.
-    @Boxed var records = DeliveredRecords()
+    var records = DeliveredRecords()
     var state: SubscriberState?
     var presence: PublisherPresence.Status?
     /// The publisher's text about the trackable, as far as it was delivered.
-    @Boxed var metadata: String? = nil
+    @BoxedIfPresent var metadata: String? = nil
     private var trip: RecordName?
+
+    /// Remembers a resolution in force as delivered. The trackable has the same object.
+    mutating func share(_ resolution: BoxedIfPresent<ResolutionInForce>) { self._resolution = resolution }
 
     mutating func isNews(_ trip: Trip?) -> Bool {
         guard let trip else { return self.trip.take() != nil }

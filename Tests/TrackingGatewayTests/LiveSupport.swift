@@ -41,6 +41,9 @@ extension LiveUpdate {
     var text: String { String(buffer: self.frame) }
     /// `van position 3`.
     var summary: String { "\(self.trackable) \(self.kind.rawValue) \(self.id.number)" }
+    /// `true` if the update reports that the trackable no longer has a value of this kind, such as a position or a
+    /// trip.
+    var isCleared: Bool { self.payload == JSONValue.object(["trackable": .text(self.trackable.rawValue)]).json }
 }
 
 extension LiveHubState.Opening {

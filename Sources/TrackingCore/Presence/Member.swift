@@ -5,12 +5,19 @@ package struct Member: Hashable, Sendable {
     /// The client id of the member.
     package var client: ClientID
     /// The content of the member's presence message, the retained message that announces the member on the trackable.
-    package var presence: Presence
+    @Boxed package var presence: Presence
 
     /// Makes a member from its trackable, its client id and its presence message.
     package init(trackable: TrackableID, client: ClientID, presence: Presence) {
         self.trackable = trackable
         self.client = client
-        self.presence = presence
+        self._presence = Boxed(wrappedValue: presence)
+    }
+
+    /// Makes a member that shares the stored content of its presence message.
+    init(trackable: TrackableID, client: ClientID, shared presence: Boxed<Presence>) {
+        self.trackable = trackable
+        self.client = client
+        self._presence = presence
     }
 }

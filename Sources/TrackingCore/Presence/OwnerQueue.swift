@@ -24,7 +24,7 @@ struct OwnerQueue: Sendable {
         }
     }
 
-    private var living: [Name: UInt64] = [:]
+    private var living = SmallDictionary<Name, UInt64>()
     private var heap = MinHeap<Entry>()
     private var settings: UInt64 = 0
 

@@ -42,6 +42,21 @@ package struct PresenceStateMachine: Sendable {
         var trackable: TrackableID
         var kind: MemberKind
         var client: ClientID
+
+        var name: Name { Name(kind: self.kind, client: self.client) }
+        var place: Place { Place(trackable: self.trackable, kind: self.kind) }
+    }
+
+    /// The part of a ``Key`` that distinguishes the members of one trackable.
+    private struct Name: Hashable, Sendable {
+        var kind: MemberKind
+        var client: ClientID
+    }
+
+    /// The part of a ``Key`` that distinguishes the presence messages of one client.
+    private struct Place: Hashable, Sendable {
+        var trackable: TrackableID
+        var kind: MemberKind
     }
 
     private struct Run: Hashable, Sendable {
@@ -62,7 +77,22 @@ package struct PresenceStateMachine: Sendable {
         /// The time until which the client still counts as online after its will arrived, with the will's session and
         /// connection; `nil` for no such time.
         var remains: (run: Run, until: MonotonicTime)?
-        var presences: Set<Key> = []
+        /// The trackables and roles of the client's stored presence messages.
+        var places: Set<Place> = []
+    }
+
+    /// A stored presence message.
+    private struct Announced: Sendable {
+        var presence: Boxed<Presence>
+        /// The sessions (runs of the member's program) that count as present: reported as arrived, and not yet reported
+        /// as left.
+        var present = SmallDictionary<SessionID, Boxed<Presence>>()
+    }
+
+    /// The members of one trackable.
+    private struct Attendants: Sendable {
+        var members = SmallDictionary<Name, Announced>()
+        var publishers = OwnerQueue()
     }
 
     private struct Ghost: Hashable, Sendable {
@@ -81,14 +111,10 @@ package struct PresenceStateMachine: Sendable {
     package let limit: Int
     private var isConnected = false
     private var clients: [ClientID: Client] = [:]
-    private var presences: [Key: Presence] = [:]
-    /// The keys (trackable, role and client) of the stored presence messages, by trackable. With them, a query about
-    /// one trackable does not search the messages of all trackables.
-    private var keys: [TrackableID: Set<Key>] = [:]
-    /// The members that count as present: reported as arrived, and not yet reported as left. They are stored by
-    /// trackable, role and client, and then by session (one run of the member's program).
-    private var present: [Key: [SessionID: Presence]] = [:]
-    private var owners: [TrackableID: OwnerQueue] = [:]
+    /// The members of each trackable that has a stored presence message.
+    private var attendants: [TrackableID: Boxed<Attendants>] = [:]
+    /// The number of stored presence messages.
+    private var count = 0
     private var timers = DeadlineQueue<Timer>()
 
     /// Makes a machine that decides which publishers and subscribers are present on trackables. It knows none of them
@@ -106,19 +132,21 @@ package struct PresenceStateMachine: Sendable {
 
     /// Returns the publishers or the subscribers that are present on a trackable.
     package func members(of kind: MemberKind, on trackable: TrackableID) -> [Member] {
-        self.keys[trackable, default: []].lazy.filter { $0.kind == kind }.flatMap { key in
-            (self.present[key] ?? [:]).values.map { Member(trackable: trackable, client: key.client, presence: $0) }
+        self.announced(on: trackable).filter { $0.key.kind == kind }.flatMap { name, announced in
+            announced.present.entries.map { Member(trackable: trackable, client: name.client, shared: $0.value) }
         }
     }
 
     /// Returns the owner of a trackable: the present publisher with the greatest ``PublisherClaim``; `nil` when no
     /// publisher is present.
-    package func owner(of trackable: TrackableID) -> Member? { self.owners[trackable]?.owner }
+    package func owner(of trackable: TrackableID) -> Member? {
+        self.attendants[trackable]?.wrappedValue.publishers.owner
+    }
 
     /// Returns the retained presence messages of all publishers of a trackable, also of those that are not present
     /// (online) now.
     package func standingPublishers(on trackable: TrackableID) -> [Presence] {
-        self.keys[trackable, default: []].filter { $0.kind == .publisher }.compactMap { self.presences[$0] }
+        self.announced(on: trackable).filter { $0.key.kind == .publisher }.map(\.value.presence.wrappedValue)
     }
 
     /// A publisher with a retained presence message, present or not.
@@ -136,17 +164,17 @@ package struct PresenceStateMachine: Sendable {
     /// Returns the publishers with a retained presence message on a trackable, also those that are not present (online)
     /// now, in no particular order.
     package func knownPublishers(on trackable: TrackableID) -> [KnownMember] {
-        self.keys[trackable, default: []].filter { $0.kind == .publisher }.compactMap { key in
-            guard let presence = self.presences[key] else { return nil }
+        self.announced(on: trackable).filter { $0.key.kind == .publisher }.map { name, announced in
+            let presence = announced.presence.wrappedValue
             return KnownMember(
-                client: key.client, presence: presence, isPresent: self.present[key]?[presence.session] != nil,
-                lastSign: self.clients[key.client]?.lastSign)
+                client: name.client, presence: presence, isPresent: announced.present[presence.session] != nil,
+                lastSign: self.clients[name.client]?.lastSign)
         }
     }
 
     /// Returns the trackables on which this client has a retained presence message, even if the client is offline.
     package func trackables(of client: ClientID) -> Set<TrackableID> {
-        Set((self.clients[client]?.presences ?? []).map(\.trackable))
+        Set((self.clients[client]?.places ?? []).map(\.trackable))
     }
 
     /// Handles that this program was connected to the broker. Each present member remains present for one more lease,
@@ -160,8 +188,12 @@ package struct PresenceStateMachine: Sendable {
             let lease = now.advanced(by: online.lease)
             self.timers.set(.lease(id), deadline: MonotonicTime.earlier(lease, end) ?? lease)
         }
-        for (key, presence) in self.presences {
-            self.timers.set(.confirmation(key), deadline: now.advanced(by: presence.lease))
+        for trackable in self.attendants.keys {
+            for (name, announced) in self.announced(on: trackable) {
+                let key = Key(trackable: trackable, kind: name.kind, client: name.client)
+                let lease = announced.presence.wrappedValue.lease
+                self.timers.set(.confirmation(key), deadline: now.advanced(by: lease))
+            }
         }
     }
 
@@ -187,12 +219,11 @@ package struct PresenceStateMachine: Sendable {
     ) -> [Change] {
         let key = Key(trackable: trackable, kind: kind, client: client)
         guard let presence else { return self.cleared(key) }
-        guard self.presences[key] != nil || self.presences.count < self.limit else { return [.full(client)] }
+        guard self.announced(key) != nil || self.count < self.limit else { return [.full(client)] }
         var changes: [Change] = self.clients[client] == nil ? [.watch(client)] : []
-        self.presences[key] = presence
-        self.keys[trackable, default: []].insert(key)
+        self.store(presence, key)
         self.timers.remove(.confirmation(key))
-        self.clients[client, default: Client()].presences.insert(key)
+        self.clients[client, default: Client()].places.insert(key.place)
         let before = self.clients[client]?.online?.run.session
         if !isRetained {
             self.believe(Run(session: presence.session, connection: presence.connection), presence.lease, client, now)
@@ -275,10 +306,35 @@ package struct PresenceStateMachine: Sendable {
     /// - Returns: The subscriptions to clients' liveness messages that are no longer needed.
     package mutating func forget(_ trackable: TrackableID) -> [Change] {
         var changes: [Change] = []
-        for key in self.keys[trackable, default: []] {
-            changes += self.cleared(key)
+        for (name, _) in self.announced(on: trackable) {
+            changes += self.cleared(Key(trackable: trackable, kind: name.kind, client: name.client))
         }
         return changes.filter { if case .unwatch = $0 { true } else { false } }
+    }
+
+    // MARK: - Stored presence messages
+
+    private func announced(_ key: Key) -> Announced? {
+        self.attendants[key.trackable]?.wrappedValue.members[key.name]
+    }
+
+    private func announced(on trackable: TrackableID) -> [(key: Name, value: Announced)] {
+        self.attendants[trackable]?.wrappedValue.members.entries ?? []
+    }
+
+    private mutating func store(_ presence: Presence, _ key: Key) {
+        if self.announced(key) == nil { self.count += 1 }
+        let presence = Boxed(wrappedValue: presence)
+        self.attendants[key.trackable, default: Boxed(wrappedValue: Attendants())].wrappedValue.members.change(key.name)
+        {
+            if $0 == nil { $0 = Announced(presence: presence) } else { $0?.presence = presence }
+        }
+    }
+
+    /// Marks a session as present with a presence message, or as no longer present (`nil`).
+    private mutating func setPresent(_ presence: Boxed<Presence>?, _ ghost: Ghost) {
+        let key = ghost.key
+        self.attendants[key.trackable]?.wrappedValue.members.change(key.name) { $0?.present[ghost.session] = presence }
     }
 
     // MARK: - Steps
@@ -304,15 +360,16 @@ package struct PresenceStateMachine: Sendable {
 
     private mutating func cleared(_ key: Key) -> [Change] {
         self.timers.remove(.confirmation(key))
-        self.presences[key] = nil
-        self.keys[key.trackable]?.remove(key)
-        if self.keys[key.trackable]?.isEmpty == true { self.keys[key.trackable] = nil }
+        guard let announced = self.announced(key) else { return [] }
         var changes: [Change] = []
-        for session in (self.present[key] ?? [:]).keys {
+        for (session, _) in announced.present.entries {
             changes += self.bury(Ghost(key: key, session: session))
         }
-        guard self.clients[key.client]?.presences.remove(key) != nil else { return changes }
-        if self.clients[key.client]?.presences.isEmpty == true {
+        self.count -= 1
+        self.attendants[key.trackable]?.wrappedValue.members[key.name] = nil
+        if self.attendants[key.trackable]?.wrappedValue.members.isEmpty == true { self.attendants[key.trackable] = nil }
+        guard self.clients[key.client]?.places.remove(key.place) != nil else { return changes }
+        if self.clients[key.client]?.places.isEmpty == true {
             self.clients[key.client] = nil
             self.timers.remove(.lease(key.client))
             changes.append(.unwatch(key.client))
@@ -322,12 +379,11 @@ package struct PresenceStateMachine: Sendable {
 
     private mutating func bury(_ ghost: Ghost) -> [Change] {
         self.timers.remove(.grace(ghost))
-        guard let presence = self.present[ghost.key]?.removeValue(forKey: ghost.session) else { return [] }
-        if self.present[ghost.key]?.isEmpty == true { self.present[ghost.key] = nil }
-        let member = Member(trackable: ghost.key.trackable, client: ghost.key.client, presence: presence)
+        guard let presence = self.announced(ghost.key)?.present[ghost.session] else { return [] }
+        self.setPresent(nil, ghost)
+        let member = Member(trackable: ghost.key.trackable, client: ghost.key.client, shared: presence)
         if ghost.key.kind == .publisher {
-            self.owners[member.trackable]?.remove(member)
-            if self.owners[member.trackable]?.isEmpty == true { self.owners[member.trackable] = nil }
+            self.attendants[member.trackable]?.wrappedValue.publishers.remove(member)
         }
         return [.left(member)]
     }
@@ -337,8 +393,9 @@ package struct PresenceStateMachine: Sendable {
     private mutating func review(_ id: ClientID, now: MonotonicTime, isAtOnce: Bool = false) -> [Change] {
         guard let client = self.clients[id] else { return [] }
         if client.online == nil { self.timers.remove(.lease(id)) }
-        return client.presences.flatMap {
-            self.review($0, online: client.online?.run.session, now: now, isAtOnce: isAtOnce)
+        return client.places.flatMap {
+            let key = Key(trackable: $0.trackable, kind: $0.kind, client: id)
+            return self.review(key, online: client.online?.run.session, now: now, isAtOnce: isAtOnce)
         }
     }
 
@@ -347,10 +404,12 @@ package struct PresenceStateMachine: Sendable {
     private mutating func review(
         _ key: Key, online: SessionID?, now: MonotonicTime, isAtOnce: Bool = false
     ) -> [Change] {
-        guard let presence = self.presences[key] else { return [] }
-        let isPresent = online == presence.session
+        guard let presence = self.announced(key)?.presence else { return [] }
+        let announced = presence.wrappedValue.session
+        let isPresent = online == announced
         var changes = isPresent ? self.appeared(key, presence) : []
-        for session in (self.present[key] ?? [:]).keys where !(isPresent && session == presence.session) {
+        let present = self.announced(key)?.present.entries ?? []
+        for (session, _) in present where !(isPresent && session == announced) {
             changes += self.vanished(Ghost(key: key, session: session), now: now, isAtOnce: isAtOnce)
         }
         return changes + self.buryExcess(key)
@@ -360,20 +419,23 @@ package struct PresenceStateMachine: Sendable {
     /// present on a trackable. Above it, the sessions that went offline first are reported as left at once, although
     /// their grace of 2 s has not ended.
     private mutating func buryExcess(_ key: Key) -> [Change] {
-        let excess = (self.present[key]?.count ?? 0) - Self.maximumSessions
+        guard let present = self.announced(key)?.present else { return [] }
+        let excess = present.count - Self.maximumSessions
         guard excess > 0 else { return [] }
-        let ghosts = (self.present[key] ?? [:]).keys.compactMap { session -> (MonotonicTime, SessionID)? in
+        let ghosts = present.entries.compactMap { session, _ -> (MonotonicTime, SessionID)? in
             self.timers.deadline(of: .grace(Ghost(key: key, session: session))).map { ($0, session) }
         }
         return ghosts.sorted { $0 < $1 }.prefix(excess).flatMap { self.bury(Ghost(key: key, session: $0.1)) }
     }
 
-    private mutating func appeared(_ key: Key, _ presence: Presence) -> [Change] {
-        self.timers.remove(.grace(Ghost(key: key, session: presence.session)))
-        let member = Member(trackable: key.trackable, client: key.client, presence: presence)
-        let before = self.present[key, default: [:]].updateValue(presence, forKey: presence.session)
+    private mutating func appeared(_ key: Key, _ presence: Boxed<Presence>) -> [Change] {
+        let ghost = Ghost(key: key, session: presence.wrappedValue.session)
+        self.timers.remove(.grace(ghost))
+        let member = Member(trackable: key.trackable, client: key.client, shared: presence)
+        let before = self.announced(key)?.present[ghost.session]
+        self.setPresent(presence, ghost)
         guard before != presence else { return [] }
-        if key.kind == .publisher { self.owners[key.trackable, default: OwnerQueue()].set(member) }
+        if key.kind == .publisher { self.attendants[key.trackable]?.wrappedValue.publishers.set(member) }
         return before == nil ? [.arrived(member)] : [.changed(member)]
     }
 

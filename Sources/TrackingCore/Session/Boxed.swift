@@ -29,3 +29,34 @@ public struct Boxed<Value: Sendable>: Sendable {
         }
     }
 }
+
+extension Boxed: Equatable where Value: Equatable {
+    /// Two wrappers are equal if their values are equal.
+    @inlinable
+    public static func == (left: Self, right: Self) -> Bool {
+        left.box === right.box || left.box.value == right.box.value
+    }
+}
+
+extension Boxed: Hashable where Value: Hashable {
+    /// Hashes the wrapped value.
+    @inlinable
+    public func hash(into hasher: inout Hasher) { hasher.combine(self.box.value) }
+}
+
+/// A property wrapper like ``Boxed`` for a value that is usually absent: `nil` takes one word, and no object on the heap.
+@propertyWrapper
+package struct BoxedIfPresent<Value: Sendable>: Sendable {
+    @usableFromInline var boxed: Boxed<Value>?
+
+    /// Makes a property wrapper that stores the given value in an object on the heap; `nil` is stored without one.
+    @inlinable
+    package init(wrappedValue: Value?) { self.boxed = wrappedValue.map { Boxed(wrappedValue: $0) } }
+
+    /// The wrapped value; `nil` for none. Copies of the wrapper keep their value when this one is changed.
+    @inlinable
+    package var wrappedValue: Value? {
+        get { self.boxed?.wrappedValue }
+        set { self.boxed = newValue.map { Boxed(wrappedValue: $0) } }
+    }
+}

@@ -26,7 +26,20 @@ public struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    @usableFromInline var living: [Key: Entry] = [:]
+    /// The current entry of a key: its deadline, and the number of its entry in the heap.
+    @usableFromInline
+    struct Mark: Sendable {
+        @usableFromInline let deadline: MonotonicTime
+        @usableFromInline let order: UInt64
+
+        @inlinable
+        init(deadline: MonotonicTime, order: UInt64) {
+            self.deadline = deadline
+            self.order = order
+        }
+    }
+
+    @usableFromInline var living: [Key: Mark] = [:]
     /// The heap of the entries, with leftovers of removed and replaced deadlines. Its least entry, the one with the
     /// earliest deadline, is always a current one.
     @usableFromInline var heap = MinHeap<Entry>()
@@ -60,9 +73,8 @@ public struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     @inlinable
     public mutating func set(_ key: Key, deadline: MonotonicTime) {
         self.settings += 1
-        let entry = Entry(deadline: deadline, order: self.settings, key: key)
-        self.living[key] = entry
-        self.heap.push(entry)
+        self.living[key] = Mark(deadline: deadline, order: self.settings)
+        self.heap.push(Entry(deadline: deadline, order: self.settings, key: key))
         self.dropLeftovers()
     }
 
@@ -98,8 +110,8 @@ public struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     @inlinable
     mutating func dropLeftovers() {
         if self.heap.count > 2 * self.living.count + 16 {
-            self.heap = MinHeap(Array(self.living.values))
+            self.heap = MinHeap(self.living.map { Entry(deadline: $1.deadline, order: $1.order, key: $0) })
         }
-        while let entry = self.heap.min, self.living[entry.key] != entry { _ = self.heap.popMin() }
+        while let entry = self.heap.min, self.living[entry.key]?.order != entry.order { _ = self.heap.popMin() }
     }
 }

@@ -1,7 +1,11 @@
 /// The id of a trackable: 1 to 128 bytes of UTF-8 without control characters.
 public struct TrackableID: Hashable, Sendable, Comparable, CustomStringConvertible {
-    /// The id of the trackable as text, as the user wrote it.
-    public let rawValue: String
+    /// The id of the trackable as text, as the user wrote it. It is decoded from ``topicLevel`` if that has escaped
+    /// characters, so that an id is one text in memory.
+    public var rawValue: String {
+        guard self.topicLevel.utf8.contains(UInt8(ascii: "=")) else { return self.topicLevel }
+        return Self.decode(self.topicLevel.utf8).map { String(decoding: $0, as: UTF8.self) } ?? self.topicLevel
+    }
     /// The trackable's id as one level of an MQTT topic. Characters other than `A-Z a-z 0-9 _ -`, and a `_` at the
     /// beginning, are escaped as `=` and two hexadecimal digits for each byte.
     public let topicLevel: String
@@ -28,7 +32,6 @@ public struct TrackableID: Hashable, Sendable, Comparable, CustomStringConvertib
         guard !rawValue.hasControlCharacters else {
             throw TrackingError(.invalidName, "a trackable id must not contain control characters; remove them")
         }
-        self.rawValue = rawValue
         self.topicLevel = Self.encode(rawValue)
     }
 

@@ -29,6 +29,25 @@ package struct CellCounts: Sendable {
         var stale: Int32 = 0
         /// The sum of the numbers of the trackables in the cell. If there is one trackable, the sum is its number.
         var numbers: UInt32 = 0
+
+        init() {}
+
+        /// The counters of a cell with one trackable.
+        init(_ member: Member) { self.add(member) }
+
+        mutating func add(_ member: Member) {
+            self.count += 1
+            if member.isMoving { self.moving += 1 }
+            if member.isStale { self.stale += 1 }
+            self.numbers &+= member.number
+        }
+
+        mutating func remove(_ member: Member) {
+            self.count -= 1
+            if member.isMoving { self.moving -= 1 }
+            if member.isStale { self.stale -= 1 }
+            self.numbers &-= member.number
+        }
     }
 
     /// A trackable, as it is counted.
@@ -44,6 +63,9 @@ package struct CellCounts: Sendable {
     }
 
     /// The counters of the cells that are not empty, for each level from the lowest on.
+    ///
+    /// A trackable that is alone in a cell is alone in the smaller cells too. So a cell has counters only if its parent
+    /// has several trackables, or at the lowest level.
     private var levels = GridCell.levels.map { _ in [GridCell: Tally]() }
     private var members: [TrackableID: Member] = [:]
     /// The trackable of each number; `nil` for a number that is free.
@@ -85,19 +107,34 @@ package struct CellCounts: Sendable {
 
     /// Returns the counts of the cells of an area that are not empty.
     package func cells(in area: CellArea) -> [GridCell: CellCount] {
-        let level = self.levels[area.level - GridCell.levels.lowerBound]
         var found: [GridCell: CellCount] = [:]
-        guard level.count > area.rows.count * area.columns.count else {
-            for (cell, tally) in level where area.contains(cell) { found[cell] = self.count(tally) }
-            return found
-        }
-        for row in area.rows {
-            for column in area.columns {
-                let cell = GridCell(column: column, row: row)
-                if let tally = level[cell] { found[cell] = self.count(tally) }
+        let shift = UInt32(area.level - GridCell.levels.lowerBound)
+        for column in Set(area.columns.map { $0 >> shift }) {
+            for row in (area.rows.lowerBound >> shift)...(area.rows.upperBound >> shift) {
+                self.collect(GridCell(column: column, row: row), level: GridCell.levels.lowerBound, area, &found)
             }
         }
         return found
+    }
+
+    /// Adds the counts of the area's cells in one cell of a lower or the same level.
+    private func collect(_ cell: GridCell, level: Int, _ area: CellArea, _ found: inout [GridCell: CellCount]) {
+        guard area.touches(cell, level: level), let tally = self.levels[level - GridCell.levels.lowerBound][cell] else {
+            return
+        }
+        if level == area.level {
+            found[cell] = self.count(tally)
+        } else if tally.count == 1 {
+            guard let only = self.only(tally)?.cell?.ancestor(level: area.level), area.contains(only) else { return }
+            found[only] = self.count(tally)
+        } else {
+            for child in cell.children { self.collect(child, level: level + 1, area, &found) }
+        }
+    }
+
+    /// The trackable in a cell that has only one.
+    private func only(_ tally: Tally) -> Member? {
+        self.names[Int(tally.numbers)].flatMap { self.members[$0] }
     }
 
     private func count(_ tally: Tally) -> CellCount {
@@ -114,12 +151,11 @@ package struct CellCounts: Sendable {
         if let known = self.members[id] { member = known } else { member = Member(number: self.takeNumber(for: id)) }
         let former = member
         body(&member)
-        self.members[id] = member
         let isSame =
             (former.cell, former.isMoving, former.isStale) == (member.cell, member.isMoving, member.isStale)
-        guard !isSame else { return }
-        self.add(former, -1)
-        self.add(member, 1)
+        if !isSame { self.remove(former) }
+        self.members[id] = member
+        if !isSame { self.add(member) }
     }
 
     private mutating func takeNumber(for id: TrackableID) -> UInt32 {
@@ -131,17 +167,40 @@ package struct CellCounts: Sendable {
         return UInt32(self.names.count - 1)
     }
 
-    /// Adds a trackable to the counters of its cells (1), or removes it from them (-1).
-    private mutating func add(_ member: Member, _ sign: Int32) {
-        guard var cell = member.cell else { return }
-        for index in self.levels.indices.reversed() {
+    /// Adds a trackable to the counters of its cells, down to the first cell in which it is alone.
+    private mutating func add(_ member: Member) {
+        guard let place = member.cell else { return }
+        var other: Member?
+        for (index, level) in GridCell.levels.enumerated() {
+            let cell = place.ancestor(level: level)
+            if let other, let place = other.cell { self.levels[index][place.ancestor(level: level)] = Tally(other) }
             var tally = self.levels[index][cell] ?? Tally()
-            tally.count += sign
-            if member.isMoving { tally.moving += sign }
-            if member.isStale { tally.stale += sign }
-            tally.numbers = sign > 0 ? tally.numbers &+ member.number : tally.numbers &- member.number
+            // A cell with one trackable has no smaller cells yet.
+            other = tally.count == 1 ? self.only(tally) : nil
+            tally.add(member)
+            self.levels[index][cell] = tally
+            if tally.count == 1 { return }
+        }
+    }
+
+    /// Removes a trackable from the counters of its cells, and the counters of the cells in which another one is alone
+    /// from then on.
+    private mutating func remove(_ member: Member) {
+        guard let place = member.cell else { return }
+        var other: Member?
+        for (index, level) in GridCell.levels.enumerated() {
+            let cell = place.ancestor(level: level)
+            if let place = other?.cell {
+                let tally = self.levels[index].removeValue(forKey: cell)
+                self.levels[index][place.ancestor(level: level)] = nil
+                guard tally?.count == 2 else { return }
+                continue
+            }
+            guard var tally = self.levels[index][cell] else { return }
+            tally.remove(member)
             self.levels[index][cell] = tally.count == 0 ? nil : tally
-            cell = cell.parent
+            if tally.count == 0 { return }
+            if tally.count == 1 { other = self.only(tally) }
         }
     }
 }

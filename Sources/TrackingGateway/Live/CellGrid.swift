@@ -30,8 +30,17 @@ package struct GridCell: Hashable, Sendable {
         UInt32(min(max(position, 0), size - 1))
     }
 
-    /// The cell of the next lower level that contains this cell.
-    var parent: GridCell { GridCell(column: self.column >> 1, row: self.row >> 1) }
+    /// The four cells of the next higher level in this cell.
+    var children: [GridCell] {
+        let (column, row) = (self.column << 1, self.row << 1)
+        return [(column, row), (column + 1, row), (column, row + 1), (column + 1, row + 1)].map(GridCell.init)
+    }
+
+    /// Returns the cell of a lower or the same level that contains this cell of the highest level.
+    func ancestor(level: Int) -> GridCell {
+        let shift = UInt32(Self.levels.upperBound - level)
+        return GridCell(column: self.column >> shift, row: self.row >> shift)
+    }
 }
 
 /// The cells of one level that a geographic area touches.
@@ -87,13 +96,29 @@ package struct CellArea: Hashable, Sendable {
         GridCell(Coordinate(latitude: latitude, longitude: longitude)!, level: level)
     }
 
+    /// Returns `true` if a cell of a lower or the same level has cells of this area.
+    func touches(_ cell: GridCell, level: Int) -> Bool {
+        let shift = UInt32(self.level - level)
+        let rows = (self.rows.lowerBound >> shift)...(self.rows.upperBound >> shift)
+        guard rows.contains(cell.row) else { return false }
+        guard self.isOneRange, let first = self.columns.first, let last = self.columns.last else {
+            return self.columns.contains { $0 >> shift == cell.column }
+        }
+        return cell.column >= first >> shift && cell.column <= last >> shift
+    }
+
+    /// `true` if the columns are one range. They are two at the edges of the map.
+    private var isOneRange: Bool {
+        guard let first = self.columns.first, let last = self.columns.last else { return true }
+        return Int(last - first) + 1 == self.columns.count
+    }
+
     /// Returns `true` if a cell of this area's level belongs to the area.
     func contains(_ cell: GridCell) -> Bool {
         guard self.rows.contains(cell.row), let first = self.columns.first, let last = self.columns.last else {
             return false
         }
-        // The columns are one range, or two at the edges of the map.
-        if Int(last - first) + 1 == self.columns.count { return (first...last).contains(cell.column) }
+        if self.isOneRange { return (first...last).contains(cell.column) }
         return self.columns.contains(cell.column)
     }
 }

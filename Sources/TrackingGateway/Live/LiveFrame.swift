@@ -46,6 +46,14 @@ enum LiveFrame {
         return buffer
     }
 
+    /// Returns a server-sent event from its JSON data.
+    static func event(_ kind: LiveUpdate.Kind, data: [UInt8], as event: LiveEventID) -> ByteBuffer {
+        var buffer = ByteBuffer(string: "id: \(event)\nevent: \(kind.rawValue)\ndata: ")
+        buffer.writeBytes(data)
+        buffer.writeString("\n\n")
+        return buffer
+    }
+
     /// Returns the server-sent event of a journey or an estimate. Its message is the value of the member that has the
     /// name of the kind, because it is `null` when it was cleared.
     ///

@@ -320,7 +320,7 @@ package final class LiveHub: Service {
     ///
     /// - Parameter kept: The trackables with a retained position at the broker.
     private func forget(allBut kept: Set<TrackableID>) async {
-        let missing = self.shared.withLock { $0.state.positions }.filter { !kept.contains($0.key) }
+        let missing = self.shared.withLock { $0.state.positions(except: kept) }
         for id in await self.history.gone(of: Array(missing.keys)) {
             // Compare and clear under one lock: a position received in between must not be cleared.
             self.shared.withLock { shared in

@@ -28,15 +28,11 @@ package struct LiveHubState: Sendable {
     private var number: UInt64 = 0
     private var lastTime = UnixTime(0)
     private var latest: [TrackableID: LatestUpdates] = [:]
-    private var places: [TrackableID: Coordinate] = [:]
     /// The positions that the trackables had when the connection to the broker was lost.
-    private var lost: [TrackableID: Location] = [:]
+    private var lost: [TrackableID: LiveUpdateDetail] = [:]
     /// For each trackable, the latest update that cleared its position. A client that was interrupted for too long to
     /// resume its live stream receives the clearings that it missed.
     private var clearings: [TrackableID: LiveUpdate] = [:]
-    /// The trackables whose publisher is present. A presence that is unknown, as after a loss of the connection to the
-    /// broker, does not change this set.
-    private var published: Set<TrackableID> = []
     private var ring: UpdateRing
     private let maximumTrackables: Int
     /// The journeys and estimates of the trackables.
@@ -82,24 +78,32 @@ package struct LiveHubState: Sendable {
     package func known(_ id: TrackableID) -> LiveState.Known? {
         guard let latest = self.latest[id] else { return nil }
         var members: [String: [UInt8]] = [:]
-        for update in latest.all where update.kind != .position && !update.kind.isOfJourney && !update.isCleared {
-            members[update.kind.rawValue] = update.payload
+        let cleared = JSONValue.object(["trackable": .text(id.rawValue)]).json
+        for (kind, payload) in latest.payloads where kind != .position && !kind.isOfJourney && payload != cleared {
+            members[kind.rawValue] = payload
         }
         return LiveState.Known(
-            position: latest[.position]?.location, enhancement: latest[.position]?.enhancement, members: members,
+            position: latest.location, enhancement: latest.position?.enhancement, members: members,
             progress: self.journeys[id])
     }
 
     /// The last known position of each trackable that has one.
-    package var positions: [TrackableID: Location] { self.latest.compactMapValues { $0[.position]?.location } }
+    package var positions: [TrackableID: Location] { self.latest.compactMapValues(\.location) }
+
+    /// Returns the last known position of each trackable that has one and is not in a set.
+    package func positions(except others: Set<TrackableID>) -> [TrackableID: Location] {
+        self.latest.filter { !others.contains($0.key) }.compactMapValues(\.location)
+    }
 
     /// The match with a road of each last known position that has one.
     package var enhancements: [TrackableID: Enhancement] {
-        self.latest.compactMapValues { $0[.position]?.enhancement }
+        self.latest.compactMapValues { $0.position?.enhancement }
     }
 
     /// The trackables with a known position or a present publisher.
-    package var present: Set<TrackableID> { self.published.union(self.positions.keys) }
+    package var present: Set<TrackableID> {
+        Set(self.latest.lazy.filter { $0.value.isPublished || $0.value.position != nil }.map(\.key))
+    }
 
     /// Returns an event id for a heartbeat: the number of the last update, and the given time.
     package func position(at wall: UnixTime) -> LiveEventID {
@@ -135,7 +139,9 @@ package struct LiveHubState: Sendable {
         case .estimate(let id, let estimate): return self.estimated(estimate, of: id, at: wall)
         case .connection(let lost):
             // The earlier positions are kept if the connection was lost again before the positions were compared.
-            if self.isConnected, lost != nil { self.lost.merge(self.positions) { earlier, _ in earlier } }
+            if self.isConnected, lost != nil {
+                self.lost.merge(self.latest.compactMapValues(\.position)) { earlier, _ in earlier }
+            }
             self.isConnected = lost == nil
             // Streams must not resume across a connection loss: only the history knows the events and erasures
             // meanwhile.
@@ -152,18 +158,17 @@ package struct LiveHubState: Sendable {
     /// this function once the subscriber is connected again.
     package mutating func takeMoved() -> [TrackableID: UnixTime] {
         defer { self.lost = [:] }
-        return self.lost.filter { id, before in self.latest[id]?[.position]?.location.map { $0 != before } ?? false }
-            .mapValues(\.time)
+        return self.lost.filter { id, before in self.latest[id]?.location.map { $0 != before.location } ?? false }
+            .compactMapValues(\.location?.time)
     }
 
     /// Returns two updates for a trackable whose earlier records were erased while the gateway was not connected. The
     /// first clears the trackable's position, and the second delivers its last position again. Returns none if the
     /// trackable has no position.
     package mutating func beginAnew(_ id: TrackableID, at wall: UnixTime) -> [LiveUpdate] {
-        guard let last = self.latest[id]?[.position], last.location != nil,
+        guard let last = self.latest[id]?.positionUpdate(of: id, epoch: self.epoch), last.location != nil,
             let cleared = self.locationCleared(id, at: wall)
         else { return [] }
-        self.places[id] = last.place
         if let place = last.place { self.counts.moved(id, to: place, speed: last.location?.speed) }
         return [cleared, self.keep(last.again(as: self.next(at: wall)))]
     }
@@ -194,7 +199,7 @@ package struct LiveHubState: Sendable {
     package func delivered(_ update: LiveUpdate, to selection: LiveSelection) -> [LiveUpdate] {
         guard selection.wants(update) else { return [] }
         guard selection.isEntered(by: update) else { return [update] }
-        let known = (self.latest[update.trackable]?.all ?? []).filter {
+        let known = self.updates(of: update.trackable).filter {
             $0.kind != .position && $0.id.number < update.id.number && selection.mayDeliver($0)
         }
         return self.shared(known.sorted { $0.id.number < $1.id.number }.map(\.withoutID), with: selection) + [update]
@@ -204,8 +209,14 @@ package struct LiveHubState: Sendable {
     /// interrupted stream can resume from any of these events.
     func snapshot(_ selection: LiveSelection) -> [LiveUpdate] {
         let ids = selection.named.map { $0.filter { self.latest[$0] != nil } } ?? self.trackables
-        let updates = ids.flatMap { id in (self.latest[id]?.all ?? []).filter { self.isRetained($0, selection) } }
+        let updates = ids.flatMap { id in
+            self.isInside(id, selection) ? self.updates(of: id).filter { self.isRetained($0, selection) } : []
+        }
         return self.shared(updates.sorted { $0.id.number < $1.id.number }, with: selection)
+    }
+
+    private func updates(of id: TrackableID) -> [LiveUpdate] {
+        self.latest[id]?.all(of: id, epoch: self.epoch) ?? []
     }
 
     /// Returns those updates with numbers above `number` that clear the position of a trackable in the stream. The
@@ -215,22 +226,27 @@ package struct LiveHubState: Sendable {
         self.clearings.values.filter { $0.id.number > number && selection.wants($0) }.map(\.withoutID)
     }
 
-    /// Returns `true` if a new live stream must begin with this update as a part of the current state. For a stream of
-    /// a geographic area, the current place of the trackable must be inside the area.
-    private func isRetained(_ update: LiveUpdate, _ selection: LiveSelection) -> Bool {
-        guard case .box(let box) = selection.wanted else { return selection.wants(update) }
-        guard selection.mayDeliver(update), let place = self.places[update.trackable] else { return false }
-        return box.contains(place)
+    /// Returns `true` if the current place of a trackable is inside the geographic area of a live stream, or if the
+    /// stream has no area.
+    private func isInside(_ id: TrackableID, _ selection: LiveSelection) -> Bool {
+        guard case .box(let box) = selection.wanted else { return true }
+        return self.place(of: id).map(box.contains) ?? false
     }
+
+    /// Returns `true` if a new live stream must begin with this update as a part of the current state of a trackable.
+    private func isRetained(_ update: LiveUpdate, _ selection: LiveSelection) -> Bool {
+        guard case .box = selection.wanted else { return selection.wants(update) }
+        return selection.mayDeliver(update)
+    }
+
+    /// The coordinate of the last known position of a trackable; `nil` for none.
+    private func place(of id: TrackableID) -> Coordinate? { self.latest[id]?.location?.coordinate }
 
     /// Remembers if the publisher of a trackable is present. An unknown presence, as during a loss of the connection,
     /// changes nothing.
     private mutating func note(_ status: PublisherPresence.Status, of id: TrackableID) {
-        switch status {
-        case .present: self.published.insert(id)
-        case .absent: self.published.remove(id)
-        case .unknown: break
-        }
+        guard status != .unknown else { return }
+        self.latest[id, default: LatestUpdates()].isPublished = status == .present
     }
 
     /// Returns the given time of the gateway's clock; `nil` if the time is so early that the clock was not set. Without
@@ -244,11 +260,10 @@ package struct LiveHubState: Sendable {
         guard LivePosition.fault(of: received.update.location, at: clock) == nil else { return nil }
         var received = received
         received.skipped.removeAll { LivePosition.fault(of: $0, at: clock) != nil }
-        let before = self.places[id]
+        let before = self.place(of: id)
         let place = received.isLate ? before : received.update.location.coordinate
         let event = self.next(at: wall)
         guard let frame = LiveFrame.position(received, of: id, as: event) else { return nil }
-        self.places[id] = place
         if let place, !received.isLate {
             self.counts.moved(id, to: place, speed: received.update.location.speed)
         }
@@ -264,10 +279,10 @@ package struct LiveHubState: Sendable {
     /// receive.
     private mutating func locationCleared(_ id: TrackableID, at wall: UnixTime) -> LiveUpdate? {
         guard self.latest[id] != nil else { return nil }
-        self.latest[id]?[.clock] = nil
+        self.latest[id]?.remove(.clock)
         self.leads[id] = nil
         self.ring.remove { $0.trackable == id && ($0.kind == .position || $0.kind == .event) }
-        let before = self.places.removeValue(forKey: id)
+        let before = self.place(of: id)
         self.counts.cleared(id)
         let event = self.next(at: wall)
         let cleared = LiveUpdate(
@@ -284,7 +299,7 @@ package struct LiveHubState: Sendable {
         let frame = LiveFrame.event(kind, of: id, payload, extra: isLate ? LiveFrame.late : "", as: event)
         return self.keep(
             LiveUpdate(
-                id: event, trackable: id, kind: kind, place: self.places[id], placeBefore: self.places[id],
+                id: event, trackable: id, kind: kind, place: self.place(of: id), placeBefore: self.place(of: id),
                 location: nil, isLate: isLate, frame: frame, progress: kind == .resolution ? self.journeys[id] : nil))
     }
 
@@ -299,7 +314,7 @@ package struct LiveHubState: Sendable {
         let event = self.next(at: wall)
         return self.keep(
             LiveUpdate(
-                id: event, trackable: id, kind: kind, place: self.places[id], placeBefore: self.places[id],
+                id: event, trackable: id, kind: kind, place: self.place(of: id), placeBefore: self.place(of: id),
                 location: nil, isLate: false, frame: LiveFrame.journey(kind, of: id, payload, as: event),
                 progress: progress))
     }
@@ -327,7 +342,7 @@ package struct LiveHubState: Sendable {
         self.number = update.id.number
         self.ring.append(update)
         if update.kind.isReplaced, !update.isLate {
-            self.latest[update.trackable, default: LatestUpdates()][update.kind] = update
+            self.latest[update.trackable, default: LatestUpdates()].set(update)
             if self.latest.count > self.maximumTrackables { self.forget() }
         }
         return update
@@ -336,15 +351,13 @@ package struct LiveHubState: Sendable {
     /// Forgets an eighth of the trackables, those with the oldest updates. Removing many at once keeps the cost of each
     /// update low.
     private mutating func forget() {
-        let delivered = self.latest.mapValues { known in known.all.map(\.id.number).max() ?? 0 }
+        let delivered = self.latest.mapValues(\.number)
         let surplus = self.latest.count - self.maximumTrackables * 7 / 8
         for (id, _) in delivered.sorted(by: { $0.value < $1.value }).prefix(surplus) {
             self.latest[id] = nil
-            self.places[id] = nil
             self.clearings[id] = nil
             self.leads[id] = nil
             self.reported.remove(id)
-            self.published.remove(id)
             self.counts.forget(id)
             self.journeys.forget(id)
         }

@@ -43,9 +43,9 @@ package struct LiveUpdate: Sendable, Hashable {
     /// kinds. A share link shows a part of them.
     package var progress: JourneyProgress? {
         get { self.detail?.progress }
-        set { self.detail = Detail(self.location, self.enhancement, newValue) }
+        set { self.detail = LiveUpdateDetail(self.location, self.enhancement, newValue) }
     }
-    private var detail: Detail?
+    private(set) var detail: LiveUpdateDetail?
 
     /// Creates an update from its parts.
     package init(
@@ -60,7 +60,22 @@ package struct LiveUpdate: Sendable, Hashable {
         self.placeBefore = placeBefore
         self.isLate = isLate
         self.frame = frame
-        self.detail = Detail(location, enhancement, progress)
+        self.detail = LiveUpdateDetail(location, enhancement, progress)
+    }
+
+    /// Creates an update of the current state again from the parts that are stored of it.
+    init(
+        id: LiveEventID, trackable: TrackableID, kind: Kind, place: Coordinate?, payload: [UInt8],
+        detail: LiveUpdateDetail?
+    ) {
+        self.id = id
+        self.trackable = trackable
+        self.kind = kind
+        self.place = place
+        self.placeBefore = place
+        self.isLate = false
+        self.frame = LiveFrame.event(kind, data: payload, as: id)
+        self.detail = detail
     }
 
     /// `true` if the encoded event begins with its event id.
@@ -96,53 +111,6 @@ package struct LiveUpdate: Sendable, Hashable {
         let end = bytes.endIndex - 2
         guard let start = bytes[..<end].lastIndex(of: UInt8(ascii: "\n")) else { return [] }
         return Array(bytes[start..<end].dropFirst("\ndata: ".utf8.count))
-    }
-
-    /// `true` if the update reports that the trackable no longer has a value of this kind, such as a position or a
-    /// trip.
-    var isCleared: Bool { self.payload == JSONValue.object(["trackable": .text(self.trackable.rawValue)]).json }
-}
-
-/// The values of an update that most updates do not have. They are on the heap, so that the other updates are small.
-private final class Detail: Hashable, Sendable {
-    let location: Location?
-    let enhancement: Enhancement?
-    let progress: JourneyProgress?
-
-    /// Creates the values of an update; returns `nil` if all of them are `nil`.
-    init?(_ location: Location?, _ enhancement: Enhancement?, _ progress: JourneyProgress?) {
-        guard location != nil || enhancement != nil || progress != nil else { return nil }
-        self.location = location
-        self.enhancement = enhancement
-        self.progress = progress
-    }
-
-    static func == (one: Detail, other: Detail) -> Bool {
-        one.location == other.location && one.enhancement == other.enhancement && one.progress == other.progress
-    }
-
-    func hash(into hasher: inout Hasher) { hasher.combine(self.location) }
-}
-
-/// The newest update of each kind about one trackable.
-struct LatestUpdates: Sendable {
-    /// The updates, in the order in which their kinds were first received.
-    private(set) var all: [LiveUpdate] = []
-
-    subscript(kind: LiveUpdate.Kind) -> LiveUpdate? {
-        get { self.all.first { $0.kind == kind } }
-        set {
-            let index = self.all.firstIndex { $0.kind == kind }
-            switch (index, newValue) {
-            case (let index?, let update?): self.all[index] = update
-            case (let index?, nil): self.all.remove(at: index)
-            case (nil, let update?):
-                // A trackable has few kinds, so an array of exactly their number saves memory.
-                self.all.reserveCapacity(self.all.count + 1)
-                self.all.append(update)
-            case (nil, nil): break
-            }
-        }
     }
 }
 
