@@ -58,6 +58,8 @@ drills: setup
 	GODWIT_DRILL_ALONE=1 swift test $(SWIFT_FLAGS) --filter 'AppCredentialTests|RabbitMQTests'
 	GODWIT_DRILL_ROUNDS=5 swift test $(SWIFT_FLAGS) --filter 'PairDrillTests|NATSDrillTests|RabbitMQDrillTests'
 	GODWIT_DRILL_DRIVES=30 swift test $(SWIFT_FLAGS) --filter EnhanceDrillTests
+	swift build --explicit-target-dependency-import-check error -c release --static-swift-stdlib --product godwit
+	GODWIT_DRILL_FLEET=100000 GODWIT_PROGRAMS=.build/release swift test $(SWIFT_FLAGS) --filter FleetDrillTests
 
 # Tries a broker: make certify BROKER=mqtts://me@broker.example.org, with the password in GODWIT_PASSWORD. OTHER is a second address of
 # the same cluster.

@@ -7,6 +7,9 @@ struct Programs {
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
+    /// The folder of the built programs, from the root of the package: `GODWIT_PROGRAMS`, or the one of the debug build.
+    private static let folder = ProcessInfo.processInfo.environment["GODWIT_PROGRAMS"] ?? ".build/debug"
+
     struct Result {
         var code: Int32
         var output: String
@@ -20,7 +23,7 @@ struct Programs {
         terminal: TestTerminal? = nil
     ) throws -> RunningProgram {
         try RunningProgram(
-            executable: self.root.appending(path: ".build/debug/\(name)"), arguments: arguments,
+            executable: self.root.appending(path: "\(self.folder)/\(name)"), arguments: arguments,
             environment: environment, input: terminal?.path ?? input, terminal: terminal?.path)
     }
 
