@@ -20,8 +20,8 @@ package struct AccessMiddleware: RouterMiddleware {
 
     /// Authenticates the caller of a request, and passes the request on to the next handler.
     ///
-    /// - Throws: `Problem` for an invalid token, a one-time token in a request that does not sign in, an exceeded request limit, a body that is too large, or a page of
-    ///   another origin.
+    /// - Throws: `Problem` for an invalid token, a one-time token in a request that does not sign in, an exceeded request
+    ///   limit, a body that is too large, or a page of another origin.
     package func handle(
         _ request: Request, context: GatewayRequestContext,
         next: @concurrent (Request, GatewayRequestContext) async throws -> Response
