@@ -172,7 +172,7 @@ import TrackingCore
             "0 to 1000000000 seconds"
         ),
         ("godwit", ["watch", "a", "--count", "-1"], "1 or more"),
-        ("godwit", ["watch", "a", "--timeout", "-1"], "above 0 seconds"),
+        ("godwit", ["watch", "a", "--timeout", "-1"], "above 0 and below 1e9 seconds"),
         ("godwit", ["watch", "a", "--cert", "/nonexistent.crt"], "--cert and --key must be given together"),
     ]
 
