@@ -151,7 +151,7 @@ import Testing
               const { requests } = new Live({});
               const sent = [];
               const answers = [204, 429, 0, 204];
-              requests.send = async (stream, id, { method }) => { sent.push(method); return answers.shift() ?? 404; };
+              requests.send = async (stream, id, { method }) => { sent.push(method); return { status: answers.shift() ?? 404 }; };
               const until = async (count) => { while (sent.length < count) await new Promise((done) => setTimeout(done, 20)); };
               requests.wait = 10;
               requests.stream = 's';

@@ -304,7 +304,7 @@ import TrackingCore
               const { requests } = new Live({});
               const asked = [];
               const answers = { a: [429, 0, 204], b: [404] };
-              requests.send = async (stream, id) => { asked.push(id); return answers[id].shift() ?? 204; };
+              requests.send = async (stream, id) => { asked.push(id); return { status: answers[id].shift() ?? 204 }; };
               requests.wait = 10;
               requests.want(new Map([['a', 1], ['b', 2]]));
               requests.stream = 's';
