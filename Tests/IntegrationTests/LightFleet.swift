@@ -58,13 +58,13 @@ final class LightFleet: Sendable {
     /// positions of round 0.
     func announce(within time: Duration) async throws {
         for (index, transport) in self.transports.enumerated() {
-            transport.send([.publish(Self.retained("tracking/_clients/box-\(index)", Self.liveness), 1)])
+            transport.send([.publish(FleetMessages.liveness(of: "box-\(index)"), 1)])
         }
         try await self.publish(within: time) { index, number in
-            let topic = "tracking/van-\(number)"
-            return [
-                Self.retained("\(topic)/publisher/box-\(index)", Self.presence(number)),
-                Self.retained("\(topic)/resolution", Self.resolution), self.position(number, of: index, round: 0),
+            [
+                FleetMessages.presence(of: "box-\(index)", on: number),
+                FleetMessages.resolution(of: number, .balanced, interval: 30_000),
+                self.position(number, of: index, round: 0),
             ]
         }
     }
@@ -111,23 +111,7 @@ final class LightFleet: Sendable {
         let place = number % self.size
         let longitude = Self.longitude(of: connection) + Double(place % 25) / 100
         let latitude = 50.1 + Double(place / 25) / 100 + Double(round) / 1000
-        return Self.retained(
-            "tracking/van-\(number)",
-            #"{"location":{"type":"Feature","geometry":{"type":"Point","coordinates":[\#(longitude),\#(latitude)]},"#
-                + #""properties":{"time":\#(Int(self.time(of: round).seconds)),"seq":\#(round + 1),"#
-                + #""stream":"s\#(number)"}},"skippedLocations":[],"type":"ACTUAL"}"#)
-    }
-
-    private static let liveness = #"{"status":"online","session":"one","connection":0,"lease":3600}"#
-    private static let resolution =
-        #"{"resolution":{"accuracy":"BALANCED","desiredInterval":30000,"minimumDisplacement":0},"near":false,"#
-        + #""subscribers":0,"lowBattery":false,"state":"ONLINE","filter":"both","maximumSilence":86400000}"#
-
-    private static func presence(_ number: Int) -> String {
-        #"{"type":"PUBLISHER","session":"one","connection":0,"lease":3600,"since":5,"stream":"s\#(number)"}"#
-    }
-
-    private static func retained(_ topic: String, _ text: String) -> OutgoingMessage {
-        OutgoingMessage(topic: topic, payload: Array(text.utf8), isRetained: true)
+        return FleetMessages.position(
+            of: number, latitude: latitude, longitude: longitude, time: self.time(of: round).seconds, seq: round + 1)
     }
 }

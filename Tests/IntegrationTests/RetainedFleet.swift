@@ -16,10 +16,10 @@ struct RetainedFleet: Sendable {
     func publish() async throws {
         var messages: [OutgoingMessage] = []
         for number in 0..<self.count {
-            let (topic, client) = ("tracking/van-\(number)", "box-\(number)")
-            messages.append(Self.retained("tracking/_clients/\(client)", Self.liveness))
-            messages.append(Self.retained("\(topic)/publisher/\(client)", Self.presence(number)))
-            messages.append(Self.retained("\(topic)/resolution", Self.resolution))
+            let client = "box-\(number)"
+            messages.append(FleetMessages.liveness(of: client))
+            messages.append(FleetMessages.presence(of: client, on: number))
+            messages.append(FleetMessages.resolution(of: number, .high, interval: 1000))
             messages.append(self.position(number, seq: 1))
         }
         try await self.publish(messages)
@@ -65,24 +65,8 @@ struct RetainedFleet: Sendable {
     }
 
     private func position(_ number: Int, seq: Int) -> OutgoingMessage {
-        let (longitude, latitude) = (1 + Double(number % 100) / 100, 50 + Double(number / 100) / 100)
-        return Self.retained(
-            "tracking/van-\(number)",
-            #"{"location":{"type":"Feature","geometry":{"type":"Point","coordinates":[\#(longitude),\#(latitude)]},"#
-                + #""properties":{"time":\#(self.start + Double(seq)),"seq":\#(seq),"stream":"s\#(number)"}},"#
-                + #""skippedLocations":[],"type":"ACTUAL"}"#)
-    }
-
-    private static let liveness = #"{"status":"online","session":"one","connection":0,"lease":3600}"#
-    private static let resolution =
-        #"{"resolution":{"accuracy":"HIGH","desiredInterval":1000,"minimumDisplacement":0},"near":false,"#
-        + #""subscribers":0,"lowBattery":false,"state":"ONLINE","filter":"both","maximumSilence":86400000}"#
-
-    private static func presence(_ number: Int) -> String {
-        #"{"type":"PUBLISHER","session":"one","connection":0,"lease":3600,"since":5,"stream":"s\#(number)"}"#
-    }
-
-    private static func retained(_ topic: String, _ text: String) -> OutgoingMessage {
-        OutgoingMessage(topic: topic, payload: Array(text.utf8), isRetained: true)
+        FleetMessages.position(
+            of: number, latitude: 50 + Double(number / 100) / 100, longitude: 1 + Double(number % 100) / 100,
+            time: self.start + Double(seq), seq: seq)
     }
 }
