@@ -33,7 +33,11 @@ public final class LineServer: Sendable {
         self.state.withLock { $0.welcome = welcome }
         let listener = self.listener
         Thread.detachNewThread { [weak self] in
-            while case let connection = accept(listener, nil, nil), connection >= 0, let self {
+            while true {
+                let connection = accept(listener, nil, nil)
+                // A client can be gone before it is accepted.
+                if connection < 0, [EINTR, ECONNABORTED].contains(errno) { continue }
+                guard connection >= 0, let self else { break }
                 self.arrived(connection)
             }
             close(listener)

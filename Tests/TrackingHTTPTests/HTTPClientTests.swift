@@ -131,5 +131,6 @@ import TrackingMQTT
             }
             for try await status in group { #expect(status == 200) }
         }
+        withExtendedLifetime(server) {}
     }
 }
